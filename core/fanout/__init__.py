@@ -1,0 +1,1 @@
+"""Run a fan-out of Claude agents; what a script imports."""

@@ -1,0 +1,1 @@
+"""The command `fanout-tui` and its live screen."""
