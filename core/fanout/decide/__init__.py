@@ -1,0 +1,1 @@
+"""What decides: pure functions and small ledgers; no clock, no chance, no I/O."""

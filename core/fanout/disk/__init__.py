@@ -1,0 +1,1 @@
+"""What is kept: the journal, run folders, reports and what may be reused."""

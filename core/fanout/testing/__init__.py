@@ -1,0 +1,1 @@
+"""What tests and benchmarks share: virtual time, a scripted API, fake disks."""

@@ -1,0 +1,1 @@
+"""The vocabulary: nouns, facts, effects and what a screen may read."""

@@ -1,0 +1,105 @@
+"""What may be asked of the engine, in the imperative.
+
+Keys, signals and scripts send these; only the engine acts on them. `effects`
+are what its decisions ask of the world in turn.
+"""
+
+from dataclasses import dataclass
+
+from fanout.words.model import Need, RowId
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Send no new call; what flies goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Send calls again."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetCeiling:
+    """Hold calls in flight to `ceiling`; None gives it back to `auto`."""
+
+    ceiling: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeCeiling:
+    """Raise or lower the ceiling by `by`, from the figure that holds now."""
+
+    by: int
+
+
+@dataclass(frozen=True, slots=True)
+class Requeue:
+    """Reopen missing rows; None means all of them."""
+
+    rows: tuple[RowId, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRow:
+    """End one row as `missing: cancelled`."""
+
+    row: RowId
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Stop the run: `drain` lets what flies finish, `now` does not."""
+
+    mode: str
+    cause: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Put a line into the log."""
+
+    source: str
+    text: str
+    row: RowId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """Write the completeness report now, in the format each suffix names."""
+
+    paths: tuple[str, ...]
+    """Empty: `report.json` and `report.md` in the run directory."""
+
+
+Command = (
+    Pause
+    | Resume
+    | SetCeiling
+    | ChangeCeiling
+    | Requeue
+    | CancelRow
+    | Stop
+    | Note
+    | Export
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StartCall:
+    """An effect: send this row's next call."""
+
+    row: RowId
+    call: int
+    need: Need
+
+
+@dataclass(frozen=True, slots=True)
+class LookAgain:
+    """An effect: plan again at this monotonic second at the latest."""
+
+    at: float
+
+
+Effect = StartCall | LookAgain

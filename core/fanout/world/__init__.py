@@ -1,0 +1,1 @@
+"""What touches the world: the engine, the API, tools and output files."""
