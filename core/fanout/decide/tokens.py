@@ -29,12 +29,13 @@ _PROSE: Final = frozenset({"md", "rst", "txt", "adoc", "tex", "org", "text"})
 _JSON: Final = frozenset(
     {"json", "jsonl", "ndjson", "csv", "tsv", "xml", "svg", "ipynb", "geojson"}
 )
-_CODE: Final = frozenset(
+_CODE_SUFFIXES: Final = (
     "py pyi js jsx ts tsx mjs cjs java kt scala go rs c h cc cpp hpp cs rb php "
     "swift m mm sh bash zsh fish ps1 sql r jl lua pl pm ex exs erl hs ml mli clj "
     "html htm css scss less vue svelte toml yaml yml ini cfg conf cmake mk gradle "
-    "tf proto graphql dart zig nim v sv vhd asm s bat".split()
+    "tf proto graphql dart zig nim v sv vhd asm s bat"
 )
+_CODE: Final = frozenset(_CODE_SUFFIXES.split())
 _CODE_NAMES: Final = frozenset({"makefile", "dockerfile", "rakefile", "justfile"})
 
 

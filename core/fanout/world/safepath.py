@@ -99,6 +99,12 @@ class Root:
         """Return the absolute path of names under this root."""
         return os.path.join(self.path, *names)  # noqa: PTH118  pure text
 
+    def holds(self, path: str) -> bool:
+        """Whether a relative path, links followed, leads to something inside."""
+        resolved = os.path.realpath(os.path.join(self.path, path))  # noqa: PTH118
+        prefix = self.path.rstrip("/") + "/"
+        return resolved.startswith(prefix) and Path(resolved).exists()
+
     def names(self, path: object) -> tuple[str, ...]:
         """Split a path from a model into names under this root.
 
