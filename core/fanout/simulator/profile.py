@@ -1,0 +1,243 @@
+"""Which simulated account: limits, pace and faults, read from a TOML file.
+
+A profile is data a stranger wrote, so it is validated in full before anything
+starts, and what is wrong is said in one sentence with a hint. The same format,
+partially filled, is what the control path's `set` accepts.
+"""
+
+import re
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from fanout.simulator.faults import FaultRule
+from fanout.simulator.limiter import Limits, Shares
+from fanout.simulator.models import POOLS
+
+NAMES = ("demo", "evaluation", "start", "build", "scale")
+"""The profiles that come with the product."""
+
+Positive = Annotated[int, Field(gt=0)]
+Share = Annotated[float, Field(gt=0, le=1)]
+Load = Annotated[float, Field(ge=0, le=2)]
+
+
+class ProfileError(ValueError):
+    """A profile that cannot be used; its text is one sentence with a hint."""
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class LimitsTable(_Table):
+    """What a pool may use per minute."""
+
+    requests: Positive = 50
+    input_tokens: Positive = 30_000
+    output_tokens: Positive = 8_000
+
+    def numbers(self) -> Limits:
+        """The same for the limiter."""
+        return Limits(**self.model_dump())
+
+
+class BurstTable(_Table):
+    """How much of a minute's limit a bucket can hold; 1/6 is ten seconds' worth."""
+
+    requests: Share = 1.0
+    input_tokens: Share = 1.0
+    output_tokens: Share = 1.0
+
+    def numbers(self) -> Shares:
+        """The same for the limiter."""
+        return Shares(**self.model_dump())
+
+
+class LoadTable(_Table):
+    """What others of the organisation take, as shares of the limits."""
+
+    requests: Load = 0.0
+    input_tokens: Load = 0.0
+    output_tokens: Load = 0.0
+
+    def numbers(self) -> Shares:
+        """The same for the limiter."""
+        return Shares(**self.model_dump())
+
+
+class LimiterTable(_Table):
+    """How the limits are enforced and shown."""
+
+    charge_refused: bool = False
+    """Whether a refused request costs one of the requests."""
+    headers_at: Literal["admission", "first_token"] = "first_token"
+    """When a stream's response headers are taken and sent."""
+    input_estimate_error: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Admission is off by up to this share of the input, corrected at the start."""
+    remaining: Literal["bucket", "minute"] = "bucket"
+    """With a burst below 1: whether `remaining` is what the bucket holds, or the
+    minute's limit less what is not yet refilled."""
+    count_tokens_requests: Positive = 2_000
+    concurrency: Annotated[int, Field(ge=0)] = 0
+    """Most requests at once; 0 is no limit."""
+
+
+class RampTable(_Table):
+    """The acceleration limit in input tokens; off unless given."""
+
+    start: Positive
+    step: Positive
+
+
+class SpendTable(_Table):
+    """Money in USD; each limit is off unless given."""
+
+    limit_usd: float | None = None
+    """The tier's monthly cap: 429 `enforced_spend_limit_reached`."""
+    contract_usd: float | None = None
+    """The contract's cap: 429 `contract_spend_limit_reached`."""
+    own_limit_usd: float | None = None
+    """A limit the organisation set itself: 400."""
+    balance_usd: float | None = None
+    """Prepaid balance: 402."""
+
+
+class RangeTable(_Table):
+    """A number drawn per request, evenly between both ends."""
+
+    min: Annotated[int, Field(ge=0)] = 0
+    max: Annotated[int, Field(ge=0)] = 0
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "RangeTable":
+        if self.max < self.min:
+            raise ValueError("max is below min")
+        return self
+
+
+class GenerationTable(_Table):
+    """How fast the model answers, and how much it pads its answers."""
+
+    ttft_seconds: Annotated[float, Field(ge=0)] = 0.5
+    ttft_per_1k_input: Annotated[float, Field(ge=0)] = 0.02
+    """Seconds per 1,000 tokens of uncached input."""
+    tokens_per_second: Annotated[float, Field(gt=0)] = 80.0
+    tokens_per_delta: Annotated[int, Field(gt=0)] = 4
+    jitter: Annotated[float, Field(ge=0, lt=1)] = 0.15
+    """Both figures vary by up to this share from request to request."""
+    ping_seconds: Annotated[float, Field(gt=0)] = 10.0
+    output_tokens: RangeTable = RangeTable()
+    """Final answers are padded to a length drawn from this range."""
+    thinking_tokens: RangeTable = RangeTable()
+
+
+class ServerTable(_Table):
+    """The transport."""
+
+    keepalive_seconds: Annotated[float, Field(gt=0)] = 75.0
+    request_book: Annotated[int, Field(ge=0)] = 5_000
+    """How many past requests the books list one by one."""
+
+
+class Change(_Table):
+    """Other limits for all pools from some second on."""
+
+    at: Annotated[float, Field(ge=0)]
+    requests: Positive | None = None
+    input_tokens: Positive | None = None
+    output_tokens: Positive | None = None
+
+
+class Profile(_Table):
+    """A simulated account."""
+
+    name: str = "custom"
+    limits: LimitsTable = LimitsTable()
+    pools: dict[str, LimitsTable] = {}
+    """Limits of single pools in place of `limits`."""
+    burst: BurstTable = BurstTable()
+    foreign_load: LoadTable = LoadTable()
+    limiter: LimiterTable = LimiterTable()
+    ramp: RampTable | None = None
+    spend: SpendTable = SpendTable()
+    generation: GenerationTable = GenerationTable()
+    server: ServerTable = ServerTable()
+    faults: tuple[FaultRule, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+    @model_validator(mode="after")
+    def _known_pools(self) -> "Profile":
+        for name in self.pools:
+            if name not in POOLS:
+                raise ValueError(f"no pool {name!r}; there are {', '.join(POOLS)}")
+        return self
+
+    def limits_of(self, pool: str) -> LimitsTable:
+        """The limits of one pool."""
+        return self.pools.get(pool, self.limits)
+
+
+def load(name_or_file: str, extra: dict[str, Any] | None = None) -> Profile:
+    """The named profile or the one in a TOML file, with `extra` merged over it."""
+    if name_or_file in NAMES:
+        folder = resources.files("fanout.simulator") / "profiles"
+        text = (folder / f"{name_or_file}.toml").read_text("utf-8")
+    else:
+        text = _read_file(name_or_file)
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ProfileError(
+            f"profile {name_or_file!r} is not TOML: {error}; hint: quote texts and "
+            "write tables as [limits]"
+        ) from error
+    return build(merge(table, extra or {}), name_or_file)
+
+
+def _read_file(name: str) -> str:
+    path = Path(name)
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProfileError(
+            f"cannot read profile {name!r}: {error}; hint: give one of "
+            f"{', '.join(NAMES)} or the path of a TOML file"
+        ) from error
+
+
+def build(table: dict[str, Any], origin: str) -> Profile:
+    """The profile a table describes; `origin` names it in a complaint."""
+    try:
+        return Profile.model_validate(table)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        reason = re.sub(r"^Value error, ", "", first["msg"])
+        raise ProfileError(
+            f"profile {origin!r}: {place}: {reason[:1].lower()}{reason[1:]}; hint: "
+            f"{_hint(first['type'], place)}"
+        ) from error
+
+
+def _hint(kind: str, place: str) -> str:
+    if kind == "extra_forbidden":
+        return f"remove {place!r} or check its spelling"
+    if kind == "missing":
+        return f"add {place!r}"
+    return f"correct the value of {place!r}"
+
+
+def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """`base` with `over` laid on it, table by table."""
+    merged = dict(base)
+    for key, value in over.items():
+        old = merged.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            merged[key] = merge(old, value)
+        else:
+            merged[key] = value
+    return merged
