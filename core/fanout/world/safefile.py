@@ -33,6 +33,10 @@ class Content:
     """Hex digest of `data`."""
 
 
+class TooLarge(Refused):
+    """The file has more bytes than may be read at once."""
+
+
 def sha256(data: bytes) -> str:
     """Return the SHA-256 hex digest."""
     return hashlib.sha256(data).hexdigest()
@@ -66,14 +70,14 @@ def read_whole(name: str, folder: int, *, limit: int = MAX_FILE_BYTES) -> Conten
     try:
         size = os.fstat(opened).st_size
         if size > limit:
-            raise Refused(f"`{name}` has {size:,} bytes, more than {limit:,}")
+            raise TooLarge(f"`{name}` has {size:,} bytes, more than {limit:,}")
         data = _read_up_to(opened, limit + 1)
     except OSError as error:
         raise refusal(error, name) from error
     finally:
         os.close(opened)
     if len(data) > limit:
-        raise Refused(f"`{name}` grew beyond {limit:,} bytes while it was read")
+        raise TooLarge(f"`{name}` grew beyond {limit:,} bytes while it was read")
     return Content(data, sha256(data))
 
 

@@ -1,0 +1,229 @@
+"""Expected outputs: written whole or not at all, and believed only when read back.
+
+A partition is done when its output is there, is a plain file inside the output
+folder, is not empty and holds what it should, and not because something said
+so. Names come from scripts and are checked before anything is sent; the folders
+are walked by descriptor, so a link that appears in between is refused and not
+followed.
+
+Everything here blocks; callers put it into threads.
+"""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NoReturn
+
+from fanout.errors import FanoutError, UsageError
+from fanout.world.safefile import (
+    TEMPORARY_PREFIX,
+    Content,
+    TooLarge,
+    open_regular,
+    read_whole,
+    replace,
+)
+from fanout.world.safepath import Refused, Root
+
+MAX_OUTPUT_BYTES = 256 * 1024 * 1024
+
+ProblemKind = Literal["absent", "unsafe", "empty", "too large", "not json", "misfit"]
+Validator = Callable[[bytes], Any]
+
+_MAX_NAME = 255 - 30  # room for the temporary name beside it
+_MAX_PATH = 1024
+_CHUNK = 1024 * 1024
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file as it was written."""
+
+    path: str
+    """Absolute."""
+    sha256: str
+    size: int
+    """Bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """An output that is there and holds what it should."""
+
+    path: str
+    """Absolute."""
+    sha256: str
+    size: int
+    """Bytes."""
+    value: Any
+    """What the validator gave, else the parsed JSON, else None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why an output does not count."""
+
+    kind: ProblemKind
+    text: str
+
+
+class OutputFolder:
+    """The folder that the outputs of a run go to; made if it is missing."""
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        """Make the folder and resolve it. Raises `UsageError`."""
+        try:
+            Path(root).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(
+                f"the output folder `{os.fspath(root)}` cannot be made: "
+                f"{error.strerror}",
+                hint="choose another one with --out",
+            ) from error
+        self._root = Root(root)
+        self.path = self._root.path
+        """Absolute."""
+
+    def check_name(self, relative: str) -> str:
+        """Return an output's path in its one spelling. Raises `UsageError`."""
+        return "/".join(_names(relative))
+
+    def write(self, relative: str, data: bytes) -> Written:
+        """Write an output whole: beside, synced, renamed, the folder synced.
+
+        Makes the folders above it. Raises `UsageError` for a bad name and
+        `FanoutError` when the disk refuses.
+        """
+        names = _names(relative)
+        try:
+            with self._root.opened(names[:-1], make=True) as folder:
+                digest = replace(names[-1], folder, data)
+        except Refused as error:
+            raise FanoutError(
+                f"the output `{relative}` cannot be written: {error}",
+                hint="make room or access for it, then resume",
+            ) from error
+        return Written(self._root.absolute(names), digest, len(data))
+
+    def verify(
+        self, relative: str, validator: Validator | None = None
+    ) -> Verified | Problem:
+        """Read an output back and say whether it counts.
+
+        `validator` turns its bytes into a value and raises `ValueError` when
+        they do not fit. Without one, a name that ends in `.json` or `.jsonl`
+        must parse. Raises `UsageError` for a bad name, and nothing else.
+        """
+        names = _names(relative)
+        content = self._read(names)
+        if isinstance(content, Problem):
+            return content
+        if not content.data.strip():
+            return Problem("empty", f"`{relative}` is empty")
+        value = _value(content.data, names[-1], validator)
+        if isinstance(value, Problem):
+            return value
+        path = self._root.absolute(names)
+        return Verified(path, content.sha256, len(content.data), value)
+
+    def _read(self, names: tuple[str, ...]) -> Content | Problem:
+        try:
+            with self._root.opened(names[:-1]) as folder:
+                return read_whole(names[-1], folder, limit=MAX_OUTPUT_BYTES)
+        except TooLarge as error:
+            return Problem("too large", str(error))
+        except Refused as error:
+            absent = isinstance(error.__cause__, FileNotFoundError)
+            return Problem("absent" if absent else "unsafe", str(error))
+
+
+def digest(path: str) -> str | None:
+    """Return the SHA-256 hex digest of a file as it is now.
+
+    None when there is no plain file that can be read. Blocking.
+    """
+    try:
+        opened = open_regular(path, None)
+    except (Refused, ValueError):
+        return None
+    hashed = hashlib.sha256()
+    try:
+        while chunk := os.read(opened, _CHUNK):
+            hashed.update(chunk)
+    except OSError:
+        return None
+    finally:
+        os.close(opened)
+    return hashed.hexdigest()
+
+
+def _names(relative: object) -> tuple[str, ...]:
+    """Split an output's path into names. Raises `UsageError`."""
+    if not isinstance(relative, str) or not relative:
+        raise _bad(relative, "it is empty")
+    if relative.startswith(("/", "~")):
+        raise _bad(relative, "it is absolute")
+    if relative.endswith(("/", "/.")):
+        raise _bad(relative, "it names a folder")
+    if len(relative.encode(errors="surrogatepass")) > _MAX_PATH:
+        raise _bad(relative, f"it is longer than {_MAX_PATH} bytes")
+    names = tuple(name for name in relative.split("/") if name not in {"", "."})
+    for name in names:
+        if reason := _name_fault(name):
+            raise _bad(relative, reason)
+    if not names:
+        raise _bad(relative, "it names a folder")
+    return names
+
+
+def _name_fault(name: str) -> str | None:
+    if name == "..":
+        return "`..` is not allowed"
+    if _CONTROL.search(name) or "\\" in name:
+        return "it has a control character or a backslash"
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError:
+        return "it is not valid Unicode"
+    if size > _MAX_NAME:
+        return f"a name in it is longer than {_MAX_NAME} bytes"
+    if _DEVICES.fullmatch(name) or name.lower().startswith(TEMPORARY_PREFIX):
+        return f"`{name}` is reserved"
+    return "`.fanout` is reserved" if name.lower() == ".fanout" else None
+
+
+def _bad(relative: object, why: str) -> UsageError:
+    return UsageError(
+        f"{relative!r} cannot be an output: {why}",
+        hint="give a path relative to the output folder, such as `findings/a.json`",
+    )
+
+
+def _value(data: bytes, name: str, validator: Validator | None) -> Any:
+    try:
+        if validator is not None:
+            return validator(data)
+        if name.endswith(".json"):
+            return _json(data)
+        if name.endswith(".jsonl"):
+            return [_json(line) for line in data.splitlines() if line.strip()]
+    except RecursionError:
+        return Problem("not json", f"`{name}` is nested too deeply")
+    except ValueError as error:
+        kind: ProblemKind = "misfit" if validator is not None else "not json"
+        return Problem(kind, f"`{name}`: {error}")
+    return None
+
+
+def _json(data: bytes) -> Any:
+    return json.loads(data.decode(), parse_constant=_no_constant)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
