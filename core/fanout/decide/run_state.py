@@ -1,0 +1,176 @@
+"""Run state: the rows, their counts and sums, and how one row is replaced.
+
+`RunState` is changed by `fanout.decide.state.apply` alone; the functions below
+are its strokes. Each replaces a row's frozen value and keeps what is derived
+from it, so that counts and sums never have to be worked out again.
+"""
+
+from dataclasses import replace
+
+from fanout.decide.lifecycle import IllegalEvent
+from fanout.decide.sums import Ledger, minus
+from fanout.words.events import (
+    CallAbandoned,
+    CallAnswered,
+    CallRefused,
+    LifeStarted,
+    LimitsLearned,
+    RunEnded,
+    ScriptEnded,
+    StopAsked,
+)
+from fanout.words.model import (
+    NO_USAGE,
+    End,
+    Flight,
+    Row,
+    RowId,
+    Status,
+    Tally,
+    Usage,
+    Wait,
+)
+from fanout.words.snapshot import Counts, Totals
+
+
+class RunState:
+    """A run as its journal tells it; changed by `apply` alone."""
+
+    def __init__(self) -> None:
+        self.rows: dict[RowId, Row] = {}
+        """In the order in which they were first expected."""
+        self.phases: dict[str, str | None] = {}
+        """Phases in the order entered, with the tolerance this life stated."""
+        self.limits: dict[str, LimitsLearned] = {}
+        """The newest limits of each pool, of any life."""
+        self.start: LifeStarted | None = None
+        """How the newest life began."""
+        self.started_at = 0.0
+        self.life = 0
+        self.seq = 0
+        """Number of the record folded last."""
+        self.at = 0.0
+        """Its time."""
+        self.paused = False
+        self.ceiling: int | None = None
+        self.stop: StopAsked | None = None
+        self.script_end: ScriptEnded | None = None
+        self.end: RunEnded | None = None
+        self.next_call = 1
+        self.next_order = 0
+        self.ledger = Ledger()
+        self.by_status: dict[Status, int] = dict.fromkeys(Status, 0)
+        self.set_aside: dict[RowId, Usage] = {}
+        """Wasted usage, by row, that becomes useful if its turns are taken up."""
+
+    @property
+    def run(self) -> str:
+        """Id of the run; empty before its first life."""
+        return "" if self.start is None else self.start.run
+
+    @property
+    def counts(self) -> Counts:
+        """Rows by status."""
+        return Counts(**{status.value: n for status, n in self.by_status.items()})
+
+    @property
+    def totals(self) -> Totals:
+        """Sums over all rows and lives; prices are not known here."""
+        ledger = self.ledger
+        return Totals(
+            useful=ledger.useful.usage(),
+            wasted=ledger.wasted.usage(),
+            in_doubt=ledger.in_doubt.usage(),
+            refusals_429=ledger.refusals_429,
+            refusals_529=ledger.refusals_529,
+            reused=ledger.reused,
+            dollars=None,
+        )
+
+    def copy_rows(self) -> dict[RowId, Row]:
+        """The rows as they are now, for a snapshot: a shallow copy."""
+        return self.rows.copy()
+
+
+def put(  # noqa: PLR0917  positional where a million calls make it matter
+    state: RunState,
+    row: Row,
+    status: Status,
+    at: float,
+    tally: Tally,
+    flight: Flight | None = None,
+    wait: Wait | None = None,
+    end: End | None = None,
+) -> None:
+    """Replace a row, keeping its counts; what is not named is none."""
+    before = row.status
+    state.rows[row.id] = Row(
+        id=row.id,
+        order=row.order,
+        status=status,
+        since=row.since if status is before else at,
+        spec=row.spec,
+        tally=tally,
+        flight=flight,
+        wait=wait,
+        end=end,
+        life=row.life,
+        started_at=(
+            at if flight is not None and row.started_at is None else row.started_at
+        ),
+    )
+    if status is not before:
+        count_move(state, row, status)
+
+
+def count_move(state: RunState, row: Row, status: Status) -> None:
+    """Move a row from its status to `status` in the counts."""
+    state.by_status[row.status] -= 1
+    state.by_status[status] += 1
+    if row.end is not None and row.end.reused_from is not None:
+        state.ledger.reused -= 1
+
+
+def row_of(state: RunState, row_id: RowId, event: object) -> Row:
+    """The row a fact speaks of, which must be known."""
+    row = state.rows.get(row_id)
+    if row is None:
+        raise IllegalEvent(row_id, "unknown", event)
+    return row
+
+
+def at_rest(row: Row, event: object) -> None:
+    """Refuse a fact that cannot be while a call is in flight."""
+    if row.flight is not None:
+        why = f"call {row.flight.call} is in flight"
+        raise IllegalEvent(row.id, row.status.value, event, why)
+
+
+def in_flight(row: Row, event: CallAnswered | CallRefused | CallAbandoned) -> None:
+    """Refuse the end of a call that is not the one in flight."""
+    if row.flight is None or row.flight.call != event.call:
+        why = f"call {event.call} is not in flight"
+        raise IllegalEvent(row.id, row.status.value, event, why)
+
+
+def lay_aside(state: RunState, row_id: RowId, tally: Tally) -> Tally:
+    """Count a row's useful usage as wasted until its turns are taken up again."""
+    useful = tally.useful
+    if useful == NO_USAGE:
+        return tally
+    state.set_aside[row_id] = useful
+    state.ledger.useful.take(useful)
+    state.ledger.wasted.add(useful)
+    return replace(tally, useful=NO_USAGE, wasted=tally.wasted + useful)
+
+
+def take_up(state: RunState, row_id: RowId, tally: Tally) -> Tally:
+    """Count as useful again what had been set aside for the row."""
+    useful = state.set_aside.pop(row_id, NO_USAGE)
+    if useful == NO_USAGE:
+        return tally
+    state.ledger.wasted.take(useful)
+    state.ledger.useful.add(useful)
+    return replace(
+        tally, useful=tally.useful + useful, wasted=minus(tally.wasted, useful)
+    )

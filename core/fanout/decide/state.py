@@ -1,0 +1,392 @@
+"""What a run amounts to: the fold of its journal, and nothing else.
+
+`apply` is the only writer. It replaces a row's frozen value in the mapping that
+`RunState` owns, keeps the counts and the sums as it goes, and never looks at a
+clock: the record brings its time. Any process that folds the same records holds
+the same state, so a resumed run, a report and a live one cannot disagree.
+
+Usage of answered calls is `useful` while its row may still be done. When the row
+ends missing it becomes `wasted`, and the amount is set aside: a requeue that
+goes on from those turns, or a later life that takes them over, makes it useful
+again. What was in flight at a kill is `in_doubt` at its worst case for good.
+
+A row that was dropped keeps its place in the sums: the money was spent.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from fanout.decide.lifecycle import (
+    OPENING,
+    IllegalEvent,
+    check_dropped,
+    check_stale,
+    next_status,
+)
+from fanout.decide.payload import turns_in
+from fanout.decide.run_state import (
+    RunState,
+    at_rest,
+    count_move,
+    in_flight,
+    lay_aside,
+    put,
+    row_of,
+    take_up,
+)
+from fanout.words.events import (
+    AnswerSentBack,
+    CallAbandoned,
+    CallAdmitted,
+    CallAnswered,
+    CallRefused,
+    CeilingSet,
+    LifeStarted,
+    LimitsLearned,
+    PhaseEntered,
+    Record,
+    RowDone,
+    RowDropped,
+    RowExpected,
+    RowMissing,
+    RowRequeued,
+    RowScheduled,
+    RunEnded,
+    RunPaused,
+    RunResumed,
+    ScriptEnded,
+    StopAsked,
+    ToolsRan,
+    TurnsKept,
+)
+from fanout.words.model import (
+    Cause,
+    End,
+    Flight,
+    MissingKind,
+    Row,
+    RowSpec,
+    Status,
+    Tally,
+    Usage,
+    Wait,
+)
+
+__all__ = ["RunState", "apply", "interrupt"]
+
+REFUSALS_429 = frozenset({Cause.LIMIT, Cause.RAMP, Cause.CONCURRENCY, Cause.SERVER})
+NOT_STARTED = Wait(Cause.EXPECTED)
+_CAUSES = {cause.value: cause for cause in Cause}
+
+
+def apply(state: RunState, record: Record) -> None:
+    """Fold one record; an illegal one raises and changes nothing.
+
+    A fact that this version does not know changes nothing either.
+    """
+    event = record.event
+    handler = _HANDLERS.get(type(event))
+    if handler is not None:
+        handler(state, record.at, event)
+    state.seq = record.seq
+    state.at = record.at
+
+
+def interrupt(state: RunState, at: float) -> None:
+    """End what a dead life left open, as `missing: interrupted`."""
+    for row in list(state.rows.values()):
+        if row.status in {Status.DONE, Status.MISSING}:
+            continue
+        flight, tally = row.flight, row.tally
+        reason = "interrupted: the process ended first"
+        if flight is not None:
+            worst = Usage(flight.need.input, flight.need.worst_output)
+            state.ledger.in_doubt.add(worst)
+            tally = replace(tally, in_doubt=tally.in_doubt + worst)
+            reason = (
+                f"interrupted (in doubt): call {flight.call} was in flight, "
+                f"at most {worst.total:,} tokens"
+            )
+        end = End(kind=MissingKind.INTERRUPTED, reason=reason)
+        put(state, row, Status.MISSING, at, lay_aside(state, row.id, tally), end=end)
+
+
+def _life_started(state: RunState, at: float, event: LifeStarted) -> None:
+    if event.life <= state.life:
+        why = f"life {state.life} began before"
+        raise IllegalEvent("(run)", f"in life {state.life}", event, why)
+    interrupt(state, at)
+    state.start = event
+    state.started_at = at
+    state.life = event.life
+    state.phases = dict.fromkeys(state.phases)
+    state.paused = False
+    state.ceiling = None
+    state.stop = state.script_end = state.end = None
+
+
+def _phase_entered(state: RunState, _at: float, event: PhaseEntered) -> None:
+    if event.allow_missing is not None or event.phase not in state.phases:
+        state.phases[event.phase] = event.allow_missing
+
+
+def _row_expected(state: RunState, at: float, event: RowExpected) -> None:
+    row = state.rows.get(event.row)
+    if row is None:
+        _new(state, at, event, None)
+        return
+    next_status(row, event, state.life)
+    if row.life != state.life:
+        _reopen(state, at, row, row.spec, NOT_STARTED)
+
+
+def _row_scheduled(state: RunState, at: float, event: RowScheduled) -> None:
+    row = state.rows.get(event.row)
+    if row is None:
+        _new(state, at, event, event.spec)
+        return
+    next_status(row, event, state.life)
+    if row.life != state.life:
+        _reopen(state, at, row, event.spec, None)
+    else:
+        state.rows[row.id] = replace(row, spec=event.spec, wait=None)
+
+
+def _new(
+    state: RunState, at: float, event: RowExpected | RowScheduled, spec: RowSpec | None
+) -> None:
+    status = OPENING[type(event)]
+    state.phases.setdefault(event.row.phase, None)
+    state.rows[event.row] = Row(
+        id=event.row,
+        order=state.next_order,
+        status=status,
+        since=at,
+        spec=spec,
+        wait=NOT_STARTED if spec is None else None,
+        life=state.life,
+    )
+    state.next_order += 1
+    state.by_status[status] += 1
+
+
+def _reopen(
+    state: RunState, at: float, row: Row, spec: RowSpec | None, wait: Wait | None
+) -> None:
+    """Bring back a row of an earlier life; its conversation starts over."""
+    state.rows[row.id] = replace(
+        row,
+        status=Status.QUEUED,
+        since=at,
+        spec=spec,
+        tally=replace(lay_aside(state, row.id, row.tally), turns=0),
+        wait=wait,
+        end=None,
+        life=state.life,
+        started_at=None,
+    )
+    count_move(state, row, Status.QUEUED)
+
+
+def _turns_kept(state: RunState, at: float, event: TurnsKept) -> None:
+    row = row_of(state, event.row, event)
+    status = next_status(row, event, state.life)
+    tally = row.tally
+    if event.source == state.run:
+        tally = take_up(state, row.id, tally)
+    put(state, row, status, at, replace(tally, turns=turns_in(event.entries)))
+
+
+def _call_admitted(state: RunState, at: float, event: CallAdmitted) -> None:
+    row = row_of(state, event.row, event)
+    status = next_status(row, event, state.life)
+    at_rest(row, event)
+    tally = row.tally
+    put(
+        state,
+        row,
+        status,
+        at,
+        Tally(
+            tally.turns,
+            tally.attempts + 1,
+            tally.refusals_429,
+            tally.refusals_529,
+            tally.useful,
+            tally.wasted,
+            tally.in_doubt,
+        ),
+        Flight(event.call, event.turn, event.need, at),
+    )
+    if event.call >= state.next_call:
+        state.next_call = event.call + 1
+
+
+def _call_answered(state: RunState, at: float, event: CallAnswered) -> None:
+    row = row_of(state, event.row, event)
+    status = next_status(row, event, state.life)
+    in_flight(row, event)
+    tally = row.tally
+    state.ledger.useful.add(event.usage)
+    put(
+        state,
+        row,
+        status,
+        at,
+        Tally(
+            tally.turns + 1,
+            tally.attempts,
+            tally.refusals_429,
+            tally.refusals_529,
+            tally.useful + event.usage,
+            tally.wasted,
+            tally.in_doubt,
+        ),
+    )
+
+
+def _call_refused(state: RunState, at: float, event: CallRefused) -> None:
+    row = row_of(state, event.row, event)
+    status = next_status(row, event, state.life)
+    in_flight(row, event)
+    # A newer version may know more causes; all of them are the service's.
+    cause = _CAUSES.get(event.cause, Cause.SERVICE)
+    is_429 = int(cause in REFUSALS_429)
+    is_529 = int(cause is Cause.OVERLOADED)
+    ledger, tally = state.ledger, row.tally
+    ledger.refusals_429 += is_429
+    ledger.refusals_529 += is_529
+    ledger.wasted.add(event.wasted)
+    tally = replace(
+        tally,
+        refusals_429=tally.refusals_429 + is_429,
+        refusals_529=tally.refusals_529 + is_529,
+        wasted=tally.wasted + event.wasted,
+    )
+    wait = Wait(cause, event.until, event.message)
+    put(state, row, status, at, tally, wait=wait)
+
+
+def _call_abandoned(state: RunState, at: float, event: CallAbandoned) -> None:
+    row = row_of(state, event.row, event)
+    status = next_status(row, event, state.life)
+    in_flight(row, event)
+    state.ledger.in_doubt.add(event.in_doubt)
+    state.ledger.wasted.add(event.wasted)
+    tally = replace(
+        row.tally,
+        in_doubt=row.tally.in_doubt + event.in_doubt,
+        wasted=row.tally.wasted + event.wasted,
+    )
+    put(state, row, status, at, tally)
+
+
+def _between_turns(
+    state: RunState, at: float, event: ToolsRan | AnswerSentBack
+) -> None:
+    row = row_of(state, event.row, event)
+    status = next_status(row, event, state.life)
+    at_rest(row, event)
+    put(state, row, status, at, row.tally)
+
+
+def _row_done(state: RunState, at: float, event: RowDone) -> None:
+    row = row_of(state, event.row, event)
+    status = next_status(row, event, state.life)
+    tally = row.tally
+    if event.reused_from is not None:
+        state.ledger.reused += 1
+    if event.reused_from == state.run:
+        tally = take_up(state, row.id, tally)
+    state.set_aside.pop(row.id, None)
+    end = End(
+        output=event.output,
+        sha256=event.sha256,
+        size=event.size,
+        reused_from=event.reused_from,
+    )
+    put(state, row, status, at, tally, end=end)
+
+
+def _row_missing(state: RunState, at: float, event: RowMissing) -> None:
+    row = row_of(state, event.row, event)
+    status = next_status(row, event, state.life)
+    check_stale(row, event)
+    end = End(kind=event.kind, reason=event.reason)
+    put(state, row, status, at, lay_aside(state, row.id, row.tally), end=end)
+
+
+def _row_requeued(state: RunState, at: float, event: RowRequeued) -> None:
+    row = row_of(state, event.row, event)
+    status = next_status(row, event, state.life)
+    if event.fresh:
+        state.set_aside.pop(row.id, None)
+        tally = replace(row.tally, turns=0)
+    else:
+        tally = take_up(state, row.id, row.tally)
+    put(state, row, status, at, tally)
+
+
+def _row_dropped(state: RunState, _at: float, event: RowDropped) -> None:
+    row = row_of(state, event.row, event)
+    check_dropped(row, event, state.life)
+    state.by_status[row.status] -= 1
+    state.ledger.reused -= int(row.end is not None and row.end.reused_from is not None)
+    state.set_aside.pop(row.id, None)
+    del state.rows[row.id]
+
+
+def _limits_learned(state: RunState, _at: float, event: LimitsLearned) -> None:
+    state.limits[event.pool] = event
+
+
+def _ceiling_set(state: RunState, _at: float, event: CeilingSet) -> None:
+    state.ceiling = event.ceiling
+
+
+def _run_paused(state: RunState, _at: float, _event: RunPaused) -> None:
+    state.paused = True
+
+
+def _run_resumed(state: RunState, _at: float, _event: RunResumed) -> None:
+    state.paused = False
+
+
+def _stop_asked(state: RunState, _at: float, event: StopAsked) -> None:
+    state.stop = event
+
+
+def _script_ended(state: RunState, _at: float, event: ScriptEnded) -> None:
+    state.script_end = event
+
+
+def _run_ended(state: RunState, _at: float, event: RunEnded) -> None:
+    state.end = event
+
+
+_HANDLERS: Mapping[type, Callable[[RunState, float, Any], None]] = {
+    LifeStarted: _life_started,
+    PhaseEntered: _phase_entered,
+    RowExpected: _row_expected,
+    RowScheduled: _row_scheduled,
+    TurnsKept: _turns_kept,
+    CallAdmitted: _call_admitted,
+    CallAnswered: _call_answered,
+    CallRefused: _call_refused,
+    CallAbandoned: _call_abandoned,
+    ToolsRan: _between_turns,
+    AnswerSentBack: _between_turns,
+    RowDone: _row_done,
+    RowMissing: _row_missing,
+    RowRequeued: _row_requeued,
+    RowDropped: _row_dropped,
+    LimitsLearned: _limits_learned,
+    CeilingSet: _ceiling_set,
+    RunPaused: _run_paused,
+    RunResumed: _run_resumed,
+    StopAsked: _stop_asked,
+    ScriptEnded: _script_ended,
+    RunEnded: _run_ended,
+}
+"""`Noted` and facts of newer versions are for the log alone."""

@@ -1,0 +1,252 @@
+"""Facts as JSON lines, and back.
+
+A line reads
+
+    {"c":"<crc32>","n":1,"life":1,"at":1764.5,"e":"CallAdmitted", …fields}
+
+where `c` is the CRC-32 of every byte that follows it on the line. `grep` and `jq`
+read it; a flipped bit, a torn write and a lost sector do not pass it.
+
+The codec is generic over the classes in `fanout.words.events`: how each field is
+read is worked out once a class. Compatibility goes both ways. Fields that are
+missing take their defaults, fields that are not known are ignored, and a kind of
+fact that is not known, or that this version cannot make sense of, comes back as
+`Unknown`.
+
+A payload of more than 64 KiB stands beside the journal: the line names it under
+`blobs`, and whoever reads the line finds a `BlobRef` in its place.
+"""
+
+import dataclasses
+import json
+import typing
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from fanout.decide.payload import BlobRef, turns_in
+from fanout.disk.plain import to_json
+from fanout.words import events
+from fanout.words.events import PAYLOADS, Event, Record
+from fanout.words.model import MissingKind, Need, RowId, RowSpec, Usage
+
+INLINE_MAX = 64 * 1024
+"""Bytes of a payload that still stand in the line."""
+
+SEALED = "Sealed"
+"""Kind of the line that closes a segment."""
+
+Put = Callable[[bytes], str]
+"""Stores a payload durably and returns its sha256."""
+
+KINDS: Mapping[str, type] = {cls.__name__: cls for cls in typing.get_args(Event)}
+_RESERVED = frozenset({"c", "n", "life", "at", "e", "blobs"})
+_HEAD = len('{"c":"01234567",')
+
+
+class BadLineError(ValueError):
+    """The line is not what was written: torn, damaged, or never a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A fact of a kind, or in a form, that this version does not know."""
+
+    kind: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """Closes a segment: what must stand before it."""
+
+    count: int
+    sha256: str
+
+
+def encode(record: Record, put: Put | None = None) -> bytes:
+    """Return the record's line; big payloads go through `put`, if there is one."""
+    event = record.event
+    kind = type(event).__name__
+    payloads = PAYLOADS.get(kind, ())
+    head: dict[str, Any] = {
+        "n": record.seq,
+        "life": record.life,
+        "at": record.at,
+        "e": kind,
+    }
+    for name in _plain_fields(kind):
+        value = getattr(event, name)
+        head[name] = _as_json(value)
+    body = to_json(head)[:-1]
+    refs = {}
+    for name in payloads:
+        value = getattr(event, name)
+        text = to_json(value)
+        data = text.encode()
+        if put is None or len(data) <= INLINE_MAX:
+            body += f',"{name}":{text}'
+        else:
+            refs[name] = _reference(value, data, put)
+    if refs:
+        body += f',"blobs":{to_json(refs)}'
+    return _line(body[1:] + "}")
+
+
+def encode_seal(record: Record, seal: Seal) -> bytes:
+    """Return the line that closes a segment whose last record is `record`."""
+    body = {
+        "n": record.seq,
+        "life": record.life,
+        "at": record.at,
+        "e": SEALED,
+        "count": seal.count,
+        "sha256": seal.sha256,
+    }
+    return _line(to_json(body)[1:])
+
+
+def decode(line: bytes) -> Record | Seal:
+    """Read one line, its line feed included, or raise `BadLineError`.
+
+    The record's event is an `Unknown` where this version does not know it.
+    """
+    fields = _checked(line)
+    try:
+        kind = fields["e"]
+        if kind == SEALED:
+            return Seal(int(fields["count"]), str(fields["sha256"]))
+        seq, life, at = int(fields["n"]), int(fields["life"]), float(fields["at"])
+        event = _event(kind, fields)
+    except (KeyError, TypeError, ValueError) as exc:
+        raise BadLineError(f"not a record: {exc!r}") from exc
+    return Record(seq, life, at, typing.cast("Event", event))
+
+
+def _line(rest: str) -> bytes:
+    """A line from everything that follows its checksum."""
+    data = rest.encode()
+    return b'{"c":"%08x",%b\n' % (zlib.crc32(data), data)
+
+
+def _checked(line: bytes) -> dict[str, Any]:
+    if line[:6] != b'{"c":"' or line[-2:] != b"}\n" or line[14:_HEAD] != b'",':
+        raise BadLineError("not a whole line")
+    if line[6:14] != b"%08x" % zlib.crc32(line[_HEAD:-1]):
+        raise BadLineError("the checksum does not fit")
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError) as exc:
+        raise BadLineError("not JSON") from exc
+    return typing.cast("dict[str, Any]", fields)
+
+
+def _event(kind: str, fields: dict[str, Any]) -> Event | Unknown:
+    cls = KINDS.get(kind)
+    if cls is None:
+        return Unknown(str(kind), "this version does not know the kind")
+    readers, defaults = _readers(cls)
+    try:
+        blobs = fields.get("blobs")
+        if blobs is not None:
+            fields |= {name: _read_ref(ref) for name, ref in blobs.items()}
+        values = {}
+        for name, read in readers:
+            if name in fields:
+                value = fields[name]
+                values[name] = value if read is None else read(value)
+            elif name not in defaults:
+                return Unknown(kind, f"it has no {name!r}")
+        return typing.cast("Event", cls(**values))
+    except (AttributeError, KeyError, TypeError, ValueError) as exc:
+        return Unknown(kind, f"it does not read: {exc}")
+
+
+def _reference(value: Any, data: bytes, put: Put) -> dict[str, Any]:
+    ref: dict[str, Any] = {"sha256": put(data), "size": len(data)}
+    if isinstance(value, list | tuple) and (turns := turns_in(value)):
+        ref["turns"] = turns
+    return ref
+
+
+def _read_ref(ref: Any) -> BlobRef:
+    return BlobRef(str(ref["sha256"]), int(ref["size"]), int(ref.get("turns", 0)))
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, Usage):
+        return value.as_dict()
+    if isinstance(value, Need | RowSpec):
+        return {f: getattr(value, f) for f in value.__slots__}
+    return value
+
+
+@cache
+def _plain_fields(kind: str) -> tuple[str, ...]:
+    """Names of the fields that always stand in the line."""
+    payloads = PAYLOADS.get(kind, ())
+    names = (f.name for f in dataclasses.fields(KINDS[kind]))
+    return tuple(n for n in names if n not in payloads and n not in _RESERVED)
+
+
+Read = Callable[[Any], Any]
+
+
+@cache
+def _readers(cls: type) -> tuple[tuple[tuple[str, Read | None], ...], frozenset[str]]:
+    """How each field is read, and which fields may be missing."""
+    hints = typing.get_type_hints(cls, vars(events))
+    fields = dataclasses.fields(cls)
+    may_miss = frozenset(
+        f.name
+        for f in fields
+        if f.default is not dataclasses.MISSING
+        or f.default_factory is not dataclasses.MISSING
+    )
+    return tuple((f.name, _reader(hints[f.name])) for f in fields), may_miss
+
+
+def _reader(hint: Any) -> Read | None:
+    """How a value of the hinted type is read from JSON; None: as it stands."""
+    for candidate in (hint, *typing.get_args(hint)):
+        origin = typing.get_origin(candidate) or candidate
+        if origin in _SHAPES:
+            read = _SHAPES[origin]
+            return _optional(read) if candidate is not hint else read
+    return None
+
+
+def _optional(read: Read) -> Read:
+    return lambda value: None if value is None else read(value)
+
+
+def _read_tuple(value: Any) -> Any:
+    if isinstance(value, BlobRef):
+        return value
+    if not isinstance(value, list):
+        raise TypeError("not a list")
+    return tuple(value)
+
+
+def _read_row(value: Any) -> RowId:
+    phase, key = value
+    if not (isinstance(phase, str) and isinstance(key, str)):
+        raise TypeError("not a row")
+    return RowId(phase, key)
+
+
+def _read_object(cls: type) -> Read:
+    names = frozenset(f.name for f in dataclasses.fields(cls))
+    return lambda value: cls(**{k: v for k, v in value.items() if k in names})
+
+
+_SHAPES: Mapping[Any, Read] = {
+    RowId: _read_row,
+    MissingKind: MissingKind,
+    Usage: _read_object(Usage),
+    Need: _read_object(Need),
+    RowSpec: _read_object(RowSpec),
+    tuple: _read_tuple,
+}
