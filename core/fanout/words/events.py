@@ -116,6 +116,8 @@ class CallRefused:
     request_id: str | None = None
     wasted: Usage = Usage()
     """What the service charged for nothing, as far as it said so."""
+    in_doubt: Usage = Usage()
+    """What it may have charged beyond that: a cut stream's unseen output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -95,6 +95,9 @@ class Cause(StrEnum):
     BUDGET = "budget"
     STOPPING = "stopping"
     EXPECTED = "not started"
+    SCRIPT = "the script"
+    """A client's row between two calls of the script."""
+    LOOKUP = "looking up earlier work"
     # throttled: the service's reasons
     LIMIT = "429 limit"
     RAMP = "429 ramp"

@@ -119,6 +119,12 @@ class EnginePort(Protocol):
     def finish_missing(self, row: RowId, kind: MissingKind, reason: str) -> None:
         """End a row that was declared and will not be scheduled."""
 
+    def withdraw(self, rows: Sequence[RowId]) -> None:
+        """Rows that were declared ahead are known not to come."""
+
+    def cancel_call(self, order: ClientOrder) -> None:
+        """The script no longer waits for this request."""
+
     def release(self, rows: Sequence[RowId]) -> None:
         """The script no longer waits for these: it went on with what it had."""
 

@@ -1,0 +1,157 @@
+"""Stream events of one call, put together into the message they describe.
+
+The Messages API streams a message in pieces (`message_start`, blocks and their
+deltas, `message_delta`, `message_stop`). `Assembly` is fed those events as
+parsed JSON and knows at every moment what has been said and charged. Three
+traps shaped it:
+
+- A stream may end without `message_stop` and without an error; only a stop
+  reason or `message_stop` makes an answer whole.
+- An error event arrives under HTTP status 200.
+- Usage in `message_delta` is cumulative: it overwrites, it never adds.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fanout.words.model import Usage
+
+CHARACTERS_PER_TOKEN = 4
+"""Rough figure for text still streaming; the real count ends the stream."""
+
+_USAGE_FIELDS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+)
+
+
+def read_usage(usage: Mapping[str, Any] | None) -> Usage:
+    """Read a `usage` object; absent or senseless figures count as 0."""
+    counts = [_count((usage or {}).get(name)) for name in _USAGE_FIELDS]
+    return Usage(*counts)
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return max(0, int(value)) if value == value else 0  # noqa: PLR0124  NaN
+
+
+class Assembly:
+    """One streamed message, as far as it has come."""
+
+    def __init__(self) -> None:
+        self.started = False
+        """`message_start` was seen: the input has been charged."""
+        self.stopped = False
+        """`message_stop` was seen."""
+        self.error: Mapping[str, Any] | None = None
+        """The body of an `error` event."""
+        self.characters = 0
+        """Characters of text, thinking and tool input so far."""
+        self.doing = ""
+        """The tool whose input is being written, else empty."""
+        self._message: dict[str, Any] = {}
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._pieces: dict[int, list[str]] = {}
+        self._usage: dict[str, Any] = {}
+
+    @property
+    def whole(self) -> bool:
+        """The answer is complete: a later error cannot take it back."""
+        return self.stopped or self._message.get("stop_reason") is not None
+
+    @property
+    def usage(self) -> Usage:
+        """What the service has reported, output estimated where it has not."""
+        reported = read_usage(self._usage)
+        estimate = self.characters // CHARACTERS_PER_TOKEN
+        if self.whole or estimate <= reported.output_tokens:
+            return reported
+        return Usage(
+            reported.input_tokens,
+            estimate,
+            reported.cache_read_input_tokens,
+            reported.cache_creation_input_tokens,
+        )
+
+    def feed(self, event: Mapping[str, Any]) -> None:
+        """Take one event; unknown kinds are tolerated, as the API asks."""
+        match event.get("type"):
+            case "message_start":
+                self._begin(event.get("message") or {})
+            case "content_block_start":
+                self._open_block(event)
+            case "content_block_delta":
+                self._extend(event.get("index", 0), event.get("delta") or {})
+            case "content_block_stop":
+                self._close_block(event.get("index", 0))
+            case "message_delta":
+                self._message.update(event.get("delta") or {})
+                self._note_usage(event.get("usage") or {})
+            case "message_stop":
+                self.stopped = True
+            case "error":
+                self.error = event
+
+    def message(self) -> dict[str, Any]:
+        """Return the message as the API would have sent it in one piece."""
+        for index in list(self._pieces):
+            self._close_block(index)
+        content = [self._blocks[index] for index in sorted(self._blocks)]
+        return {**self._message, "content": content, "usage": dict(self._usage)}
+
+    def _begin(self, message: Mapping[str, Any]) -> None:
+        self.started = True
+        self._message = {k: v for k, v in message.items() if k != "content"}
+        self._note_usage(message.get("usage") or {})
+
+    def _note_usage(self, usage: Mapping[str, Any]) -> None:
+        self._usage.update({k: v for k, v in usage.items() if v is not None})
+
+    def _open_block(self, event: Mapping[str, Any]) -> None:
+        block = dict(event.get("content_block") or {})
+        self._blocks[event.get("index", 0)] = block
+        self.doing = str(block.get("name", "")) if "input" in block else ""
+
+    def _extend(self, index: int, delta: Mapping[str, Any]) -> None:
+        block = self._blocks.setdefault(index, {"type": "text", "text": ""})
+        match delta.get("type"):
+            case "text_delta":
+                self._append(block, "text", delta.get("text"))
+            case "thinking_delta":
+                self._append(block, "thinking", delta.get("thinking"))
+            case "signature_delta":
+                block["signature"] = delta.get("signature")
+            case "input_json_delta":
+                piece = str(delta.get("partial_json") or "")
+                self._pieces.setdefault(index, []).append(piece)
+                self.characters += len(piece)
+            case "citations_delta":
+                block["citations"] = [
+                    *(block.get("citations") or []),
+                    delta.get("citation"),
+                ]
+
+    def _append(self, block: dict[str, Any], name: str, text: object) -> None:
+        piece = str(text or "")
+        block[name] = str(block.get(name) or "") + piece
+        self.characters += len(piece)
+
+    def _close_block(self, index: int) -> None:
+        pieces = self._pieces.pop(index, None)
+        self.doing = ""
+        if pieces is None or index not in self._blocks:
+            return
+        text = "".join(pieces)
+        if not text:
+            return
+        try:
+            self._blocks[index]["input"] = json.loads(text)
+        except ValueError:
+            # Cut by max_tokens inside the input: unusable, and said to be so.
+            self._blocks[index]["input"] = {}
+            self._blocks[index]["cut_input"] = True

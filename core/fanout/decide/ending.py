@@ -1,0 +1,82 @@
+"""How a run ends: complete or not, accepted or not, and with which exit code.
+
+Several causes may hold at once; the order in which they win is part of the
+contract: signal (unless everything had been finished by then), defect, account,
+budget, script, holes, none.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import floor
+
+COMPLETE = 0
+SCRIPT_RAISED = 1
+USAGE = 2
+INCOMPLETE = 3
+BUDGET = 4
+ACCOUNT = 5
+DEFECT = 70
+SIGNALS = {"SIGINT": 130, "quit": 130, "SIGTERM": 143, "SIGHUP": 129}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What is known when the last row has ended."""
+
+    expected: Mapping[str, int]
+    """Rows by phase."""
+    missing: Mapping[str, int]
+    """Missing rows by phase."""
+    stop: str | None
+    """Cause of the stop that was asked for, if any."""
+    script: str
+    """`returned`, `raised`, `exited`, `incomplete` or `cancelled`."""
+    usage_error: bool = False
+    """The script could not be run as given."""
+
+
+def tolerated(spec: str | None, expected: int) -> int:
+    """Return how many holes `N` or `P%` of `expected` rows allows, rounded down."""
+    if not spec:
+        return 0
+    if spec.endswith("%"):
+        return floor(expected * float(spec[:-1]) / 100)
+    return int(spec)
+
+
+def is_accepted(
+    ending: Ending, *, overall: str | None, by_phase: Mapping[str, str]
+) -> bool:
+    """Say whether the holes, if any, are within a stated tolerance.
+
+    A phase with its own tolerance is held to that; the rest share `overall`.
+    """
+    rest_expected = rest_missing = 0
+    for phase, expected in ending.expected.items():
+        missing = ending.missing.get(phase, 0)
+        if phase in by_phase:
+            if missing > tolerated(by_phase[phase], expected):
+                return False
+        else:
+            rest_expected += expected
+            rest_missing += missing
+    return rest_missing <= tolerated(overall, rest_expected)
+
+
+def exit_code(ending: Ending, *, accepted: bool) -> int:
+    """Return the exit code; see the module's docstring for what wins."""
+    holes = sum(ending.missing.values())
+    stop = ending.stop or ""
+    finished = not holes and ending.script == "returned"
+    if stop in SIGNALS and not (finished and SIGNALS[stop] == SIGNALS["SIGINT"]):
+        return SIGNALS[stop]
+    by_stop = {"defect": DEFECT, "account": ACCOUNT, "budget": BUDGET}
+    if stop in by_stop:
+        return by_stop[stop]
+    if ending.usage_error:
+        return USAGE
+    if ending.script in ("raised", "exited"):
+        return SCRIPT_RAISED
+    if ending.script == "incomplete" and not (accepted and holes):
+        return INCOMPLETE
+    return COMPLETE if accepted or not holes else INCOMPLETE

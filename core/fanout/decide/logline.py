@@ -1,0 +1,117 @@
+"""What the log says about a fact; most facts it says nothing about."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from fanout.words.events import (
+    AnswerSentBack,
+    CallAbandoned,
+    CallRefused,
+    CeilingSet,
+    LifeStarted,
+    LimitsLearned,
+    Noted,
+    PhaseEntered,
+    Record,
+    RowDone,
+    RowMissing,
+    RowRequeued,
+    RunEnded,
+    RunPaused,
+    RunResumed,
+    ScriptEnded,
+    StopAsked,
+    TurnsKept,
+)
+from fanout.words.model import RowId
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line for the log."""
+
+    level: str
+    """`info`, `warning` or `error`."""
+    text: str
+    row: RowId | None = None
+
+
+def describe(record: Record) -> Line | None:
+    """Return the log line of a record, or None where it deserves none."""
+    make = _LINES.get(type(record.event))
+    return make(record.event) if make is not None else None
+
+
+def _life(event: LifeStarted) -> Line:
+    again = f", life {event.life}" if event.life > 1 else ""
+    return Line("info", f"run {event.run} begins on {event.endpoint}{again}")
+
+
+def _refused(event: CallRefused) -> Line:
+    request = f" ({event.request_id})" if event.request_id else ""
+    return Line("warning", f"{event.cause}: {event.message}{request}", event.row)
+
+
+def _done(event: RowDone) -> Line:
+    if event.reused_from is not None:
+        return Line("info", f"done, reused from {event.reused_from}", event.row)
+    where = f", {event.output}" if event.output else ""
+    return Line("info", f"done{where}", event.row)
+
+
+def _limits(event: LimitsLearned) -> Line:
+    figures = [
+        f"{value:,} {name}"
+        for name, value in (
+            ("requests", event.requests),
+            ("input tokens", event.input_tokens),
+            ("output tokens", event.output_tokens),
+        )
+        if value is not None
+    ]
+    return Line("info", f"limits of {event.pool} per minute: {', '.join(figures)}")
+
+
+def _ceiling(event: CeilingSet) -> Line:
+    if event.ceiling is None:
+        return Line("info", "ceiling given back to auto")
+    return Line("info", f"ceiling set to {event.ceiling}")
+
+
+def _script(event: ScriptEnded) -> Line:
+    level = "info" if event.outcome == "returned" else "error"
+    said = f": {event.text}" if event.text else ""
+    return Line(level, f"the script {event.outcome}{said}")
+
+
+def _ended(event: RunEnded) -> Line:
+    word = "complete" if event.complete else "incomplete"
+    return Line("info", f"run ended {word}, exit code {event.exit_code}")
+
+
+def _noted(event: Noted) -> Line:
+    # A warning of the engine is one the user should see; a print is not.
+    level = "warning" if event.source == "engine" else "info"
+    return Line(level, event.text, event.row)
+
+
+_LINES: dict[type, Callable[[Any], Line | None]] = {
+    LifeStarted: _life,
+    PhaseEntered: lambda e: Line("info", f"phase {e.phase}"),
+    TurnsKept: lambda e: Line("info", f"goes on from turns of {e.source}", e.row),
+    CallRefused: _refused,
+    CallAbandoned: lambda e: Line("warning", f"call given up: {e.reason}", e.row),
+    AnswerSentBack: lambda e: Line("info", f"answer sent back: {e.problem}", e.row),
+    RowDone: _done,
+    RowMissing: lambda e: Line("error", f"missing: {e.kind}: {e.reason}", e.row),
+    RowRequeued: lambda e: Line("info", "requeued", e.row),
+    LimitsLearned: _limits,
+    CeilingSet: _ceiling,
+    RunPaused: lambda _: Line("info", "paused: nothing new is sent"),
+    RunResumed: lambda _: Line("info", "resumed"),
+    StopAsked: lambda e: Line("warning", f"stop ({e.mode}): {e.reason or e.cause}"),
+    Noted: _noted,
+    ScriptEnded: _script,
+    RunEnded: _ended,
+}

@@ -1,0 +1,297 @@
+"""The SDK's side: one call over the wire, and what it came back with.
+
+The only module that knows `anthropic`. It is imported in a thread when the run
+opens, since the import alone costs seconds. Retries are off: a refusal is an
+`Outcome` like any other, and who may try again is decided elsewhere.
+
+Calls go out through the client's low-level `post`, so that a body reaches the
+service as it was given, and are always streamed on the wire: headers come at
+first byte, progress can be shown, and silence can be told from work. The
+stream's events are read raw (a third of the helper's cost).
+"""
+
+import asyncio
+import importlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from fanout.decide.assembly import Assembly
+from fanout.decide.headers import read_limits, read_retry_after
+from fanout.words.model import Usage
+from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
+from fanout.world.clock import Clock
+from fanout.world.watchdog import Guard, Silent, Watchdog
+
+OK = 200
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+CONNECTIONS_MAX = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """How long to wait for what, in seconds; pings count as life."""
+
+    connect: float = 10.0
+    first_byte: float = 300.0
+    between_bytes: float = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials:
+    """Where calls go and who pays; never written anywhere."""
+
+    base_url: str
+    api_key: str | None = None
+    auth_token: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Credentials({self.base_url!r})"
+
+
+class Watcher(Protocol):
+    """Told what happens while a call is under way; called on the engine's loop."""
+
+    def opened(self, limits: Limits) -> None:
+        """Headers of a 200 have come."""
+
+    def input_known(self, usage: Usage) -> None:
+        """The service has said what the input costs."""
+
+    def progressed(self, output_tokens: int, doing: str) -> None:
+        """Something came; `doing` names the tool whose input is being written."""
+
+    def received(self, chunk: bytes) -> None:
+        """Bytes of the stream, for whoever wants them as they come."""
+
+
+class Api:
+    """A client of one endpoint, shared by every call of a run."""
+
+    def __init__(
+        self, credentials: Credentials, clock: Clock, timeouts: Timeouts
+    ) -> None:
+        self._credentials = credentials
+        self._clock = clock
+        self._timeouts = timeouts
+        self._watchdog = Watchdog()
+        self._ticker: asyncio.Task[None] | None = None
+        self._sdk: Any = None
+        self._client: Any = None
+
+    async def open(self) -> None:
+        """Import the SDK in a thread and build its client."""
+        self._sdk = await asyncio.to_thread(importlib.import_module, "anthropic")
+        self._client = await asyncio.to_thread(self._build)
+        self._ticker = asyncio.create_task(self._watchdog.run(), name="watchdog")
+
+    async def close(self) -> None:
+        """Close connections."""
+        if self._ticker is not None:
+            self._ticker.cancel()
+        if self._client is not None:
+            await self._client.close()
+
+    def _build(self) -> Any:
+        httpx = importlib.import_module("httpx2")
+        host = urlsplit(self._credentials.base_url).hostname
+        http = self._sdk.DefaultAioHttpClient(
+            # Proxies of the environment would be asked for loopback, too.
+            trust_env=host not in LOOPBACK,
+            limits=httpx.Limits(max_connections=CONNECTIONS_MAX),
+            timeout=httpx.Timeout(None, connect=self._timeouts.connect),
+        )
+        return self._sdk.AsyncAnthropic(
+            api_key=self._credentials.api_key,
+            auth_token=self._credentials.auth_token,
+            base_url=self._credentials.base_url,
+            max_retries=0,
+            http_client=http,
+            timeout=httpx.Timeout(None, connect=self._timeouts.connect),
+            open_telemetry=False,
+        )
+
+    async def send(
+        self,
+        body: Mapping[str, Any],
+        watcher: Watcher,
+        *,
+        path: str = "/v1/messages",
+        headers: Mapping[str, str] | None = None,
+    ) -> Outcome:
+        """Send one call and see it to its end; never raises for what comes back."""
+        assembly = Assembly()
+        limits = Limits()
+        request_id: str | None = None
+        stage = "headers"
+        begun = self._clock.now()
+        timeout = False
+        try:
+            async with self._watchdog.guard(self._timeouts.first_byte) as guard:
+                stream = await self._post(path, body, headers or {})
+                stage = "stream"
+                response = stream.response
+                request_id = response.headers.get("request-id")
+                limits = read_limits(response.headers)
+                watcher.opened(limits)
+                guard.alive(self._timeouts.between_bytes)
+                await self._read(response, assembly, watcher, guard)
+        except self._sdk.APIStatusError as error:
+            return self._refusal(error)
+        except (self._sdk.APIError, OSError, ValueError, Silent, AssertionError) as e:
+            message, timeout = _describe(e), _is_timeout(e)
+            stage = _stage(e, stage)
+        except Exception as e:
+            # The transport's own errors are not the SDK's: see reference facts.
+            if not type(e).__module__.startswith(("httpx2", "aiohttp")):
+                raise
+            message, timeout = _describe(e), _is_timeout(e)
+            stage = _stage(e, stage)
+        else:
+            message = "the stream ended before the answer did"
+        if assembly.whole:
+            return Answered(
+                message=assembly.message(),
+                usage=assembly.usage,
+                request_id=request_id,
+                limits=limits,
+                seconds=self._clock.now() - begun,
+            )
+        if assembly.error is not None:
+            return _in_stream(assembly, limits, request_id)
+        return Broken(
+            stage=stage,
+            message=message,
+            timeout=timeout,
+            usage=assembly.usage,
+            limits=limits,
+            request_id=request_id,
+        )
+
+    async def plain(
+        self, method: str, path: str, body: Mapping[str, Any] | None
+    ) -> tuple[int, dict[str, str], str]:
+        """Pass a small request through: status, headers and body as sent."""
+        send = getattr(self._client, method)
+        options = {"body": dict(body)} if body is not None else {}
+        try:
+            value = await send(path, cast_to=object, **options)
+        except self._sdk.APIStatusError as error:
+            text = error.response.text
+            return error.status_code, dict(error.response.headers), text
+        except self._sdk.APIError as error:
+            return 502, {}, _error_body("api_error", _describe(error))
+        return OK, {"content-type": "application/json"}, json.dumps(value)
+
+    async def _post(
+        self, path: str, body: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> Any:
+        return await self._client.post(
+            path,
+            cast_to=object,
+            body={**body, "stream": True},
+            options={"headers": dict(headers)},
+            stream=True,
+            stream_cls=self._sdk.AsyncStream[object],
+        )
+
+    async def _read(
+        self, response: Any, assembly: Assembly, watcher: Watcher, guard: Guard
+    ) -> None:
+        known = False
+        try:
+            async for sse in self._sdk.AsyncStream.raw_events(response):
+                guard.alive()
+                if not sse.data:
+                    continue
+                event = json.loads(sse.data)
+                if isinstance(event, dict):
+                    assembly.feed(event)
+                watcher.received(_frame(sse.event, sse.data))
+                if assembly.started and not known:
+                    known = True
+                    watcher.input_known(assembly.usage)
+                watcher.progressed(assembly.usage.output_tokens, assembly.doing)
+        finally:
+            await response.aclose()
+
+    def _refusal(self, error: Any) -> Refused:
+        headers = error.response.headers
+        return Refused(
+            status=error.status_code,
+            type=getattr(error, "type", None),
+            code=getattr(error, "error_code", None),
+            message=_message_of(error),
+            retry_after=read_retry_after(headers, wall=self._clock.wall()),
+            limits=read_limits(headers),
+            request_id=error.request_id,
+            body=error.response.text,
+        )
+
+
+def _frame(event: str | None, data: str) -> bytes:
+    return f"event: {event}\ndata: {data}\n\n".encode()
+
+
+def _message_of(error: Any) -> str:
+    body = error.body
+    if isinstance(body, dict) and isinstance(body.get("error"), dict):
+        return str(body["error"].get("message") or error.message)
+    text = str(body or error.message)
+    return text if len(text) <= 300 else text[:300] + "…"  # noqa: PLR2004
+
+
+def _in_stream(assembly: Assembly, limits: Limits, request_id: str | None) -> Refused:
+    body = assembly.error or {}
+    error = body.get("error")
+    error = error if isinstance(error, dict) else {}
+    details = error.get("details")
+    code = details.get("error_code") if isinstance(details, dict) else None
+    return Refused(
+        status=OK,
+        type=error.get("type"),
+        code=code,
+        message=str(error.get("message") or "error inside the stream"),
+        retry_after=None,
+        limits=limits,
+        request_id=request_id,
+        body=json.dumps(body),
+        usage=assembly.usage,
+    )
+
+
+def _error_body(kind: str, message: str) -> str:
+    return json.dumps({"type": "error", "error": {"type": kind, "message": message}})
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    found: list[BaseException] = []
+    at: BaseException | None = error
+    while at is not None and at not in found:
+        found.append(at)
+        at = at.__cause__ or at.__context__
+    return found
+
+
+def _describe(error: BaseException) -> str:
+    """Name the innermost cause: the outer ones only say that there was one."""
+    inner = _chain(error)[-1]
+    text = str(inner) or type(inner).__name__
+    return text if len(text) <= 300 else text[:300] + "…"  # noqa: PLR2004
+
+
+def _is_timeout(error: BaseException) -> bool:
+    return any(
+        isinstance(e, Silent | TimeoutError) or "Timeout" in type(e).__name__
+        for e in _chain(error)
+    )
+
+
+def _stage(error: BaseException, stage: str) -> str:
+    """Tell a connection that never stood from one that broke."""
+    names = {type(e).__name__ for e in _chain(error)}
+    never = {"ClientConnectorError", "ConnectionRefusedError", "ConnectTimeout"}
+    never |= {"ConnectionTimeoutError", "gaierror", "ClientConnectorDNSError"}
+    return "connect" if stage == "headers" and names & never else stage

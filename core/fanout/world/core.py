@@ -1,0 +1,184 @@
+"""The one writer: inbox, journal, state and account, and how a fact travels.
+
+    post(message) ─▶ inbox ─▶ a desk's handler ─▶ record(event)
+                                                    │ journal.append
+                                                    │ apply(state, record)
+                                                    ▼
+                              plan(account, now) ─▶ starts ─▶ a desk performs
+
+Everything that reaches the engine is a message: orders of the script, commands
+of the screen, outcomes of calls. Desks (`agents`, `clients`, `stopping`) know
+what each means; they change the run through `record` and nothing else. What may
+happen only once a fact is on disk is handed to `after`.
+
+The core runs on one loop. Other threads use `post`, which is all they may call.
+"""
+
+import asyncio
+import heapq
+from collections import deque
+from collections.abc import Callable, Coroutine
+from itertools import count
+from typing import Any, Protocol
+
+from fanout.decide.account import Account
+from fanout.decide.estimate import Estimator
+from fanout.decide.logline import describe
+from fanout.decide.planner import Decision
+from fanout.decide.state import RunState, apply
+from fanout.words.events import DURABLE, Event, Record
+from fanout.words.model import RowId
+from fanout.words.snapshot import Live, LogLine
+from fanout.world.clock import Clock
+
+LOG_LINES = 5_000
+"""Lines the screen can scroll back; the journal has them all."""
+
+
+class Store(Protocol):
+    """Where records go; `fanout.disk.journal` and its twin in memory."""
+
+    @property
+    def committed(self) -> int:
+        """Number of the newest record that is safe on disk."""
+        ...
+
+    def append(self, event: Event, at: float) -> Record:
+        """Number the event and take it; returns at once."""
+        ...
+
+
+class Core:
+    """What all desks share."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        state: RunState,
+        account: Account,
+        estimator: Estimator,
+        clock: Clock,
+    ) -> None:
+        self.store = store
+        self.state = state
+        self.account = account
+        self.estimator = estimator
+        self.clock = clock
+        self.decision = Decision(starts=(), gates={}, look_again=None)
+        """The last plan: what the screen says about waits."""
+        self.live: dict[RowId, Live] = {}
+        self.log: deque[LogLine] = deque(maxlen=LOG_LINES)
+        self.flying: set[RowId] = set()
+        """Rows with a call, tools or a check under way."""
+        self.durable_seq = 0
+        """Number of the newest record that must be on disk before it is shown."""
+        self._inbox: deque[object] = deque()
+        self._wake = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._tasks: asyncio.TaskGroup | None = None
+        self._pending: list[tuple[int, int, Callable[[], None]]] = []
+        self._due: list[tuple[float, int, Callable[[], None]]] = []
+        self._ties = count()
+        self._lines = count(1)
+
+    # -- messages ---------------------------------------------------------
+
+    def bind(self, loop: asyncio.AbstractEventLoop, tasks: asyncio.TaskGroup) -> None:
+        """Run on this loop from now on; what was posted before is kept."""
+        self._loop = loop
+        self._tasks = tasks
+        self._wake.set()
+
+    def post(self, message: object) -> None:
+        """Put a message into the inbox, from any thread."""
+        self._inbox.append(message)
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._wake.set)
+
+    def put(self, message: object) -> None:
+        """Put a message into the inbox, from the engine's own loop."""
+        self._inbox.append(message)
+        self._wake.set()
+
+    def drain(self) -> list[object]:
+        """Take what lies in the inbox."""
+        self._wake.clear()
+        messages = []
+        while self._inbox:
+            messages.append(self._inbox.popleft())
+        return messages
+
+    async def wait(self, look_again: float | None) -> None:
+        """Sleep until something was posted, or is due, or `look_again`."""
+        times = [self._due[0][0]] if self._due else []
+        if look_again is not None:
+            times.append(look_again)
+        if not times:
+            await self._wake.wait()
+            return
+        delay = max(0.0, min(times) - self.clock.now())
+        try:
+            async with asyncio.timeout(delay):
+                await self._wake.wait()
+        except TimeoutError:
+            return
+
+    # -- facts ------------------------------------------------------------
+
+    def record(self, event: Event) -> int:
+        """Journal and apply a fact; returns its number."""
+        record = self.store.append(event, self.clock.wall())
+        apply(self.state, record)
+        if isinstance(event, DURABLE):
+            self.durable_seq = record.seq
+        line = describe(record)
+        if line is not None:
+            self.log.append(
+                LogLine(
+                    number=next(self._lines),
+                    at=record.at,
+                    level=line.level,
+                    text=line.text,
+                    row=line.row,
+                )
+            )
+        return record.seq
+
+    def after(self, seq: int, then: Callable[[], None]) -> None:
+        """Call `then` once record `seq` is safe on disk; it must be a durable one."""
+        heapq.heappush(self._pending, (seq, next(self._ties), then))
+
+    def committed(self) -> None:
+        """Do what was waiting for the disk."""
+        while self._pending and self._pending[0][0] <= self.store.committed:
+            heapq.heappop(self._pending)[2]()
+
+    @property
+    def unsettled(self) -> bool:
+        """Something still waits for the disk."""
+        return bool(self._pending)
+
+    def at(self, when: float, then: Callable[[], None]) -> None:
+        """Call `then` at this monotonic second."""
+        heapq.heappush(self._due, (when, next(self._ties), then))
+
+    def run_due(self) -> None:
+        """Do what has come due."""
+        now = self.clock.now()
+        while self._due and self._due[0][0] <= now:
+            heapq.heappop(self._due)[2]()
+
+    # -- the world --------------------------------------------------------
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Start a performer; an exception of its own is a defect and ends the run."""
+        assert self._tasks is not None, "the engine is not running"
+        return self._tasks.create_task(work, name=name)
+
+    def until_wall(self, monotonic: float | None) -> float | None:
+        """Turn a scheduling time into one for records and the screen."""
+        if monotonic is None:
+            return None
+        return self.clock.wall() + (monotonic - self.clock.now())

@@ -1,0 +1,235 @@
+"""The engine: takes what is posted, decides, and has it done.
+
+One turn of the loop: drain the inbox, let the desks turn messages into facts,
+do what the disk has confirmed and what has come due, plan, start what the plan
+says, sleep until something happens or the plan's next look. Nothing here waits
+for the network, the disk or the script.
+
+    what decides      fanout.decide       plan, why, next_step, apply
+    what it knows     Core                state, account, journal, log
+    what performs     Calls, Agents, Clients, Performers, Stopping
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from fanout.decide.planner import plan
+from fanout.words import commands as ask
+from fanout.words.events import (
+    CeilingSet,
+    LimitsLearned,
+    Noted,
+    RunEnded,
+    RunPaused,
+    RunResumed,
+)
+from fanout.words.model import Cause, MissingKind, RowId, Status
+from fanout.words.snapshot import RunInfo, Snapshot
+from fanout.world import messages as said
+from fanout.world.agents import Agents
+from fanout.world.calls import Calls
+from fanout.world.clients import Clients
+from fanout.world.core import Core
+from fanout.world.rows import Rows
+from fanout.world.snapshots import Publisher
+from fanout.world.stopping import Stopping
+
+CEILING_MAX = 900
+"""Below the HTTP pool's 1,000 connections, which would queue without a word."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desks:
+    """Who knows what to do with which message."""
+
+    rows: Rows
+    calls: Calls
+    agents: Agents
+    clients: Clients
+    stopping: Stopping
+
+
+class Engine:
+    """Runs one life of a run on the current loop."""
+
+    def __init__(
+        self,
+        core: Core,
+        desks: Desks,
+        *,
+        info: RunInfo,
+        linger: bool,
+        export: Callable[[Snapshot, tuple[str, ...]], list[str]],
+    ) -> None:
+        self.core = core
+        self.desks = desks
+        self.publisher = Publisher(core, info)
+        self._linger = linger
+        self._export = export
+        self._closing = False
+        self._handlers = self._table()
+
+    def _table(self) -> dict[type, Callable[[Any], None]]:
+        core, desks = self.core, self.desks
+        rows, calls, agents = desks.rows, desks.calls, desks.agents
+        return {
+            said.Committed: lambda _: None,
+            said.PhaseCame: lambda m: rows.enter_phase(m.phase, m.allow_missing),
+            said.ExpectCame: lambda m: rows.expect(m.rows),
+            said.WithdrawCame: lambda m: rows.withdraw(m.rows),
+            said.AgentsCame: agents.came,
+            said.ClientCame: desks.clients.came,
+            said.ClientGone: desks.clients.gone,
+            said.FinishMissing: self._finish_missing,
+            said.ReleaseCame: self._release,
+            said.ScriptCame: desks.stopping.script_came,
+            said.Opened: calls.opened,
+            said.InputKnown: calls.input_known,
+            said.Progressed: calls.progressed,
+            said.Came: calls.came,
+            said.ToolsCame: agents.tools_came,
+            said.Checked: agents.checked,
+            said.LookedUp: lambda m: agents.looked_up(desks.clients.looked_up(m)),
+            ask.Pause: lambda _: self._pause(paused=True),
+            ask.Resume: lambda _: self._pause(paused=False),
+            ask.SetCeiling: lambda m: self._set_ceiling(m.ceiling),
+            ask.ChangeCeiling: self._change_ceiling,
+            ask.Requeue: self._requeue,
+            ask.CancelRow: self._cancel,
+            ask.Stop: desks.stopping.stop,
+            ask.Note: self._note,
+            ask.Export: self._export_report,
+            said.Wanted: lambda _: None,
+            said.Close: self._close,
+        }
+
+    # -- the loop ----------------------------------------------------------
+
+    async def run(self) -> RunEnded | None:
+        """Work until the run has ended and nobody lingers; returns its last end."""
+        core = self.core
+        with suppress(Finished):
+            async with asyncio.TaskGroup() as tasks:
+                core.bind(asyncio.get_running_loop(), tasks)
+                while True:
+                    self._turn()
+                    if self.is_over():
+                        raise Finished
+                    await core.wait(core.decision.look_again)
+        return core.state.end
+
+    def _turn(self) -> None:
+        core = self.core
+        for message in core.drain():
+            self._handlers[type(message)](message)
+        core.committed()
+        core.run_due()
+        self._plan()
+        core.committed()
+        self.desks.stopping.settle()
+        core.committed()
+        self.publisher.publish()
+
+    def is_over(self) -> bool:
+        """The run has ended, all is on disk, and nobody wants to go on with it."""
+        ended = self.desks.stopping.over and not self.core.unsettled
+        return ended and (not self._linger or self._closing)
+
+    def _plan(self) -> None:
+        core = self.core
+        state = core.state
+        closed: Cause | None = None
+        if self.desks.stopping.cause() is not None:
+            closed = Cause.STOPPING
+        elif state.paused:
+            closed = Cause.PAUSED
+        now = core.clock.now()
+        decision = plan(core.account, now, open=closed is None, cause_if_closed=closed)
+        for ticket in decision.starts:
+            self.desks.calls.start(ticket)
+        core.decision = decision
+        for learned in core.account.limits_learned():
+            self._learned(learned)
+        for text in core.account.notes():
+            core.record(Noted(source="engine", text=text))
+
+    def _learned(self, learned: LimitsLearned) -> None:
+        if self.core.state.limits.get(learned.pool) != learned:
+            self.core.record(learned)
+
+    # -- commands ----------------------------------------------------------
+
+    def _pause(self, *, paused: bool) -> None:
+        if self.core.state.paused != paused and not self.desks.stopping.over:
+            self.core.record(RunPaused() if paused else RunResumed())
+
+    def _set_ceiling(self, ceiling: int | None) -> None:
+        if ceiling is not None:
+            ceiling = max(1, min(CEILING_MAX, ceiling))
+        self.core.account.set_user_ceiling(ceiling)
+        self.core.record(CeilingSet(ceiling=ceiling))
+
+    def _change_ceiling(self, message: ask.ChangeCeiling) -> None:
+        self._set_ceiling(self.core.account.ceiling_view().limit + message.by)
+
+    def _requeue(self, message: ask.Requeue) -> None:
+        if self.desks.stopping.asked:
+            self.core.record(
+                Noted(source="engine", text="a stopped run requeues no row")
+            )
+            return
+        rows = message.rows
+        if rows is None:
+            every = self.core.state.rows.values()
+            rows = tuple(r.id for r in every if r.status is Status.MISSING)
+        reopened = sum(self.desks.agents.requeue(row) for row in rows)
+        left = len(rows) - reopened
+        if left:
+            text = f"{left} of {len(rows)} rows cannot be requeued: resume the run"
+            self.core.record(Noted(source="engine", text=text))
+
+    def _cancel(self, message: ask.CancelRow) -> None:
+        self._end(message.row, MissingKind.CANCELLED, "cancelled by the user")
+
+    def _finish_missing(self, message: said.FinishMissing) -> None:
+        if message.row not in self.core.state.rows:
+            self.desks.rows.expect((message.row,))
+        self._end(message.row, message.kind, message.reason)
+
+    def _end(self, row: RowId, kind: MissingKind, reason: str) -> None:
+        """End an open row; what it has in flight is given up first."""
+        if not self.desks.rows.is_open(row):
+            return
+        self.desks.calls.withdraw(row)
+        self.core.flying.discard(row)
+        self.desks.rows.missing(row, kind, reason)
+
+    def _release(self, message: said.ReleaseCame) -> None:
+        for row in message.rows:
+            work = self.desks.rows.works.get(row)
+            if work is not None:
+                work.released = True
+
+    def _export_report(self, message: ask.Export) -> None:
+        self.core.spawn(self._write_report(message.paths), "export the report")
+
+    async def _write_report(self, paths: tuple[str, ...]) -> None:
+        snapshot = self.publisher.build()
+        written = await asyncio.to_thread(self._export, snapshot, paths)
+        for text in written:
+            self.core.put(ask.Note("log", text))
+
+    def _note(self, message: ask.Note) -> None:
+        self.core.record(
+            Noted(source=message.source, text=message.text, row=message.row)
+        )
+
+    def _close(self, _: object) -> None:
+        self._closing = True
+
+
+class Finished(Exception):  # noqa: N818  leaves the task group, nothing more
+    """The run is over."""

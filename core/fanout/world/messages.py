@@ -1,0 +1,190 @@
+"""What performers and the script's side tell the engine.
+
+Commands (`fanout.words.commands`) come from people and signals; these come from
+our own parts. A call's progress is ephemeral and ends in `Came`, whatever
+happened.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fanout.words.model import MissingKind, RowId, Usage
+from fanout.words.orders import AgentOrder, ClientOrder, ClientReply, RowOutcome
+from fanout.words.outcome import Limits, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The journal has synced another batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseCame:
+    """The script entered a phase."""
+
+    phase: str
+    allow_missing: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectCame:
+    """The script declared rows ahead."""
+
+    rows: tuple[RowId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawCame:
+    """Rows declared ahead are known not to come."""
+
+    rows: tuple[RowId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentsCame:
+    """The script asked for agents."""
+
+    orders: tuple[AgentOrder, ...]
+    on_end: Callable[[RowOutcome], None]
+    on_reopen: Callable[[RowId], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCame:
+    """The script sent a request through `client()`."""
+
+    order: ClientOrder
+    on_reply: Callable[[ClientReply], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientGone:
+    """The script no longer waits for a request it sent through `client()`."""
+
+    order: ClientOrder
+
+
+@dataclass(frozen=True, slots=True)
+class FinishMissing:
+    """The script's side ends a row: cancelled, unproven, never started."""
+
+    row: RowId
+    kind: MissingKind
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseCame:
+    """The script went on with what these rows had."""
+
+    rows: tuple[RowId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptCame:
+    """`main` came to its end."""
+
+    outcome: str
+    text: str = ""
+    value: Any = None
+    usage_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Headers of a call's response have come."""
+
+    call: int
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class InputKnown:
+    """The service has said what a call's input costs."""
+
+    call: int
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    """A call's stream goes on."""
+
+    row: RowId
+    call: int
+    output_tokens: int
+    doing: str
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """A call ended; no outcome means that we gave it up."""
+
+    row: RowId
+    call: int
+    outcome: Outcome | None
+    sent: bool = True
+    """False when it was given up before anything was sent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsCame:
+    """The tools of a turn were run."""
+
+    row: RowId
+    results: tuple[Mapping[str, Any], ...]
+    files_read: Mapping[str, str] = field(default_factory=dict)
+    files_written: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """A final answer was held against what was expected."""
+
+    row: RowId
+    problem: str = ""
+    """What does not fit; empty when all is well."""
+    kind: MissingKind | None = None
+    """Set when sending it back cannot help."""
+    value: Any = None
+    output: str | None = None
+    sha256: str | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What earlier work offers for one row."""
+
+    row: RowId
+    source: str = ""
+    """Run id it comes from; empty when there is nothing."""
+    done: bool = False
+    value: Any = None
+    output: str | None = None
+    sha256: str | None = None
+    size: int | None = None
+    files_read: Mapping[str, str] = field(default_factory=dict)
+    files_written: Mapping[str, str] = field(default_factory=dict)
+    entries: tuple[Any, ...] = ()
+    """Turns to go on from, where the row was not done."""
+    note: str = ""
+    """Why nothing could be reused although the key is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUp:
+    """Earlier work was searched for these rows."""
+
+    found: tuple[Found, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Somebody wants a fresh snapshot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Nobody lingers any more: end when the run has ended."""

@@ -1,0 +1,78 @@
+"""An agent's order as the journal and the conversation need it.
+
+The opening is everything the first request is made of; the spec is what the
+table shows of it; the fingerprint is what determines the answer.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from fanout.decide.conversation import Conversation, new_bytes
+from fanout.decide.fingerprint import fingerprint
+from fanout.words.model import RowSpec
+from fanout.words.orders import AgentOrder
+
+MAX_TOKENS = 8_192
+"""Tokens of one answer where the script names none; a long report fits."""
+MAX_TURNS = 50
+"""Turns of one agent where the script names none: a loop ends somewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What holds for agents that say nothing of their own."""
+
+    model: str
+    account: str
+    """`simulated:PROFILE` or the endpoint: part of every fingerprint."""
+    pool_of: Callable[[str], str]
+
+
+def opening_of(order: AgentOrder, defaults: Defaults) -> dict[str, Any]:
+    """Return the opening of an agent's conversation."""
+    return {
+        "model": order.model or defaults.model,
+        "system": order.system,
+        "prompt": order.prompt,
+        "inputs": order.inputs,
+        "tools": [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "input_schema": tool.input_schema,
+            }
+            for tool in order.tools
+        ],
+        "schema": order.schema,
+        "max_tokens": order.max_tokens or MAX_TOKENS,
+        "max_turns": order.max_turns or MAX_TURNS,
+        "writes_output": order.writes_output,
+    }
+
+
+def spec_of(
+    order: AgentOrder,
+    opening: dict[str, Any],
+    defaults: Defaults,
+    estimate: Callable[[str, int], int],
+) -> RowSpec:
+    """Return what a row was asked to produce."""
+    model = opening["model"]
+    return RowSpec(
+        kind="agent",
+        model=model,
+        pool=defaults.pool_of(model),
+        fingerprint=fingerprint(
+            account=defaults.account,
+            model=model,
+            opening=opening,
+            input_digests=order.input_digests,
+            tool_versions={tool.name: tool.version for tool in order.tools},
+        ),
+        output=order.output,
+        schema=order.schema is not None,
+        max_tokens=opening["max_tokens"],
+        max_turns=opening["max_turns"],
+        estimate=estimate(model, new_bytes(Conversation(opening))),
+    )

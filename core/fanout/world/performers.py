@@ -1,0 +1,169 @@
+"""What an agent's steps ask of the world besides calls: tools, checks, look-ups.
+
+Each runs as a task of its own and ends in one message. A failure of a tool is a
+result the model reads; a failure to write an output is a reason to send back or
+to end the row; neither ends the run.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from fanout.decide.conversation import RunTools
+from fanout.errors import FanoutError
+from fanout.words.model import MissingKind
+from fanout.words.orders import AgentOrder
+from fanout.words.tools import Tool, ToolResult
+from fanout.world.core import Core
+from fanout.world.filetools import WriteOutput
+from fanout.world.lookup import Lookup
+from fanout.world.messages import Checked, LookedUp, ToolsCame
+from fanout.world.outputs import OutputFolder, Problem
+from fanout.world.rows import Work
+
+Threads = Callable[..., Awaitable[Any]]
+"""`asyncio.to_thread`, or an inline runner for virtual time."""
+
+
+class Uses(Protocol):
+    """What is asked of `RunTools.uses`."""
+
+    uses: tuple[Mapping[str, Any], ...]
+
+
+class Performers:
+    """Runs what a step asks for."""
+
+    def __init__(
+        self, core: Core, *, folder: OutputFolder, lookup: Lookup, threads: Threads
+    ) -> None:
+        self._core = core
+        self._folder = folder
+        self._lookup = lookup
+        self._threads = threads
+
+    # -- look-ups ----------------------------------------------------------
+
+    def look_up(self, works: Sequence[Work]) -> None:
+        """Search earlier work for these rows; ends in `LookedUp`."""
+        wanted = [(w.order, w.spec.fingerprint) for w in works]
+        self._core.spawn(self._look_up(wanted), "look up earlier work")
+
+    async def _look_up(self, wanted: Sequence[tuple[AgentOrder, str]]) -> None:
+        found = await self._threads(self._lookup.find, wanted)
+        self._core.put(LookedUp(tuple(found)))
+
+    # -- tools -------------------------------------------------------------
+
+    def run_tools(self, work: Work, uses: Sequence[Mapping[str, Any]]) -> None:
+        """Run one turn's tools in the order asked; ends in `ToolsCame`."""
+        name = f"tools of {work.order.row}"
+        self._core.spawn(self._run_tools(work, RunTools(tuple(uses))), name)
+
+    async def _run_tools(self, work: Work, step: Uses) -> None:
+        tools = {tool.name: self._bound(tool, work) for tool in work.order.tools}
+        results, read, written = [], {}, {}
+        for use in step.uses:
+            result = await _call(tools, use)
+            read.update(result.files_read)
+            written.update(result.files_written)
+            block: dict[str, Any] = {
+                "type": "tool_result",
+                "tool_use_id": use.get("id"),
+                "content": result.content,
+            }
+            if result.is_error:
+                block["is_error"] = True
+            results.append(block)
+        self._core.put(
+            ToolsCame(
+                row=work.order.row,
+                results=tuple(results),
+                files_read=read,
+                files_written=written,
+            )
+        )
+
+    def _bound(self, tool: Tool, work: Work) -> Tool:
+        """Give `write_output` the one file this agent may write."""
+        if not isinstance(tool, WriteOutput) or work.order.output is None:
+            return tool
+        output = work.order.output
+
+        async def write(content: str) -> tuple[str, str]:
+            data = content.encode("utf-8", errors="replace")
+            written = await self._threads(self._folder.write, output, data)
+            work.wrote_output = True
+            return written.path, written.sha256
+
+        return tool.bind(write)
+
+    # -- checks ------------------------------------------------------------
+
+    def check(self, work: Work, text: str) -> None:
+        """Hold an answer against what was expected; ends in `Checked`."""
+        self._core.spawn(self._check(work, text), f"check of {work.order.row}")
+
+    async def _check(self, work: Work, text: str) -> None:
+        row = work.order.row
+        try:
+            checked = await self._threads(self._judge, work, text)
+        except FanoutError as error:
+            checked = Checked(
+                row=row, problem=str(error), kind=MissingKind.NO_OUTPUT
+            )
+        self._core.put(checked)
+
+    def _judge(self, work: Work, text: str) -> Checked:
+        """Write and verify; runs in a thread."""
+        order = work.order
+        if order.writes_output and work.wrote_output and order.output is not None:
+            return self._verified(order, order.output)
+        if not text.strip():
+            problem = "the agent ended without an answer"
+            return Checked(row=order.row, problem=problem, kind=MissingKind.NO_OUTPUT)
+        value: Any = text
+        data = text.encode("utf-8", errors="replace")
+        if order.validate is not None:
+            try:
+                value = order.validate(data)
+            except ValueError as error:
+                return Checked(row=order.row, problem=str(error))
+            data = json.dumps(value, ensure_ascii=False, indent=2).encode() + b"\n"
+        if order.output is None:
+            return Checked(row=order.row, value=value)
+        self._folder.write(order.output, data)
+        return self._verified(order, order.output)
+
+    def _verified(self, order: AgentOrder, output: str) -> Checked:
+        """Read the output back from the disk: only the disk decides."""
+        verified = self._folder.verify(output, order.validate)
+        if isinstance(verified, Problem):
+            agents = verified.kind in ("not json", "misfit")
+            kind = None if agents else MissingKind.NO_OUTPUT
+            return Checked(row=order.row, problem=verified.text, kind=kind)
+        value = verified.value
+        if order.validate is None:
+            value = Path(verified.path).read_text(encoding="utf-8", errors="replace")
+        return Checked(
+            row=order.row,
+            value=value,
+            output=output,
+            sha256=verified.sha256,
+            size=verified.size,
+        )
+
+
+async def _call(tools: Mapping[str, Tool], use: Mapping[str, Any]) -> ToolResult:
+    name = str(use.get("name"))
+    tool = tools.get(name)
+    if tool is None:
+        known = ", ".join(tools) or "none"
+        text = f"there is no tool {name}; tools: {known}"
+        return ToolResult(content=text, is_error=True)
+    arguments = use.get("input")
+    if use.get("cut_input") or not isinstance(arguments, dict):
+        text = "the arguments were cut or are no object; call it again, whole"
+        return ToolResult(content=text, is_error=True)
+    return await tool.run(arguments)

@@ -1,0 +1,58 @@
+"""The engine as the script's thread sees it: every call posts one message."""
+
+from collections.abc import Callable, Sequence
+
+from fanout.words.commands import Note
+from fanout.words.model import MissingKind, RowId
+from fanout.words.orders import AgentOrder, ClientOrder, ClientReply, RowOutcome
+from fanout.world import messages as said
+
+Post = Callable[[object], None]
+
+
+class Port:
+    """An `EnginePort` over the engine's inbox; thread-safe."""
+
+    def __init__(self, post: Post) -> None:
+        self._post = post
+
+    def enter_phase(self, phase: str, allow_missing: str | None) -> None:
+        """Declare a phase."""
+        self._post(said.PhaseCame(phase, allow_missing))
+
+    def expect(self, rows: Sequence[RowId]) -> None:
+        """Declare rows ahead."""
+        self._post(said.ExpectCame(tuple(rows)))
+
+    def schedule(
+        self,
+        orders: Sequence[AgentOrder],
+        on_end: Callable[[RowOutcome], None],
+        on_reopen: Callable[[RowId], None],
+    ) -> None:
+        """Work on these rows."""
+        self._post(said.AgentsCame(tuple(orders), on_end, on_reopen))
+
+    def call(self, order: ClientOrder, on_reply: Callable[[ClientReply], None]) -> None:
+        """Send one request of `client()`."""
+        self._post(said.ClientCame(order, on_reply))
+
+    def cancel_call(self, order: ClientOrder) -> None:
+        """The script no longer waits for this request."""
+        self._post(said.ClientGone(order))
+
+    def finish_missing(self, row: RowId, kind: MissingKind, reason: str) -> None:
+        """End a row that will not be scheduled."""
+        self._post(said.FinishMissing(row, kind, reason))
+
+    def withdraw(self, rows: Sequence[RowId]) -> None:
+        """Take back rows that will not come."""
+        self._post(said.WithdrawCame(tuple(rows)))
+
+    def release(self, rows: Sequence[RowId]) -> None:
+        """The script went on with what these rows had."""
+        self._post(said.ReleaseCame(tuple(rows)))
+
+    def note(self, source: str, text: str) -> None:
+        """Put a line into the log."""
+        self._post(Note(source, text))

@@ -1,0 +1,164 @@
+"""Rows: declared by the script, ended once per life, and told to who waits.
+
+A row's end is told to the script only once it is on disk. Rows declared ahead
+(`expect`, a pipeline's later stages) have no work behind them; everything else
+the engine knows of a row's work is in its `Work`, kept while the row may still
+be worked on or requeued.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fanout.decide.conversation import Conversation
+from fanout.words.events import (
+    PhaseEntered,
+    RowDone,
+    RowDropped,
+    RowExpected,
+    RowMissing,
+)
+from fanout.words.model import MissingKind, RowId, RowSpec, Status
+from fanout.words.orders import AgentOrder, RowOutcome
+from fanout.world.core import Core
+
+FINAL = (Status.DONE, Status.MISSING)
+
+
+@dataclass(slots=True, kw_only=True)
+class Work:
+    """What the engine holds of one agent's row."""
+
+    order: AgentOrder
+    spec: RowSpec
+    conversation: Conversation
+    on_end: Callable[[RowOutcome], None]
+    on_reopen: Callable[[RowId], None]
+    files_read: dict[str, str] = field(default_factory=dict)
+    files_written: dict[str, str] = field(default_factory=dict)
+    wrote_output: bool = False
+    """`write_output` was used in this conversation."""
+    released: bool = False
+    """The script went on with what this row had."""
+
+
+class Rows:
+    """The run's rows and what is known of their work."""
+
+    def __init__(self, core: Core, out: Callable[[str], str]) -> None:
+        self._core = core
+        self._out = out
+        self.works: dict[RowId, Work] = {}
+
+    def enter_phase(self, phase: str, allow_missing: str | None) -> None:
+        """Declare a phase, or state its tolerance."""
+        known = self._core.state.phases
+        if phase not in known or (
+            allow_missing is not None and known[phase] != allow_missing
+        ):
+            self._core.record(PhaseEntered(phase=phase, allow_missing=allow_missing))
+
+    def expect(self, rows: Iterable[RowId]) -> None:
+        """Declare rows ahead."""
+        state = self._core.state
+        for row in rows:
+            self.enter_phase(row.phase, None)
+            known = state.rows.get(row)
+            if known is None or known.life != state.life:
+                self._core.record(RowExpected(row=row))
+
+    def withdraw(self, rows: Iterable[RowId]) -> None:
+        """Take back rows that were declared ahead and will not come."""
+        for row in rows:
+            known = self._core.state.rows.get(row)
+            if known is not None and row not in self.works:
+                self._core.record(RowDropped(row=row))
+
+    def is_open(self, row: RowId) -> bool:
+        """The row is expected and has not ended."""
+        known = self._core.state.rows.get(row)
+        return (
+            known is not None
+            and known.life == self._core.state.life
+            and known.status not in FINAL
+        )
+
+    def is_client(self, row: RowId) -> bool:
+        """The row's calls are made by the script itself."""
+        spec = self._core.state.rows[row].spec
+        return spec is not None and spec.kind == "client"
+
+    def open_rows(self) -> list[RowId]:
+        """Rows of this life that have not ended, in order."""
+        life = self._core.state.life
+        return [
+            row.id
+            for row in self._core.state.rows.values()
+            if row.life == life and row.status not in FINAL
+        ]
+
+    def done(
+        self,
+        row: RowId,
+        *,
+        value: Any,
+        output: str | None = None,
+        sha256: str | None = None,
+        size: int | None = None,
+        reused_from: str | None = None,
+        files: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
+    ) -> None:
+        """End a row with its output."""
+        self._core.live.pop(row, None)
+        seq = self._core.record(
+            RowDone(
+                row=row,
+                value=value,
+                output=output,
+                sha256=sha256,
+                size=size,
+                reused_from=reused_from,
+                files_read=files[0],
+                files_written=files[1],
+            )
+        )
+        self._tell(row, seq, value, None)
+
+    def missing(
+        self, row: RowId, kind: MissingKind, reason: str, kept: Any = None
+    ) -> None:
+        """End a row without its output."""
+        self._core.live.pop(row, None)
+        seq = self._core.record(
+            RowMissing(row=row, kind=kind, reason=reason, kept=kept)
+        )
+        self._tell(row, seq, None, kept)
+
+    def _tell(self, row: RowId, seq: int, value: Any, kept: Any) -> None:
+        work = self.works.get(row)
+        if work is None:
+            return
+        outcome = self.outcome(row, value, kept)
+        self._core.after(seq, lambda: work.on_end(outcome))
+        if outcome.done:
+            # Done is final: nothing of the conversation is needed any more.
+            del self.works[row]
+
+    def outcome(self, row: RowId, value: Any, kept: Any) -> RowOutcome:
+        """Return how a row that has ended is told to the script."""
+        known = self._core.state.rows[row]
+        end, tally = known.end, known.tally
+        assert end is not None, f"{row} has not ended"
+        done = known.status is Status.DONE
+        return RowOutcome(
+            row=row,
+            done=done,
+            value=value,
+            usage=tally.useful if done else tally.wasted,
+            path=self._out(end.output) if end.output else None,
+            attempts=tally.attempts,
+            reused=end.reused_from is not None,
+            kind=end.kind,
+            reason=end.reason,
+            kept=kept,
+        )

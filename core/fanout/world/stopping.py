@@ -1,0 +1,180 @@
+"""How a run comes to its end: asked to stop, or with nothing left to do.
+
+A stop never returns control to the script: `main` is cancelled. `drain` lets
+what flies finish (an answer that is paid for is kept and checked), `now` gives
+it up and says what is in doubt. When nothing flies any more, every row that is
+still open ends with the stop as its cause. A run whose script returned ends when
+its last row does.
+
+With a screen the engine lingers after that: a missing row may be requeued, and
+the run then ends once more.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from fanout.decide.ending import (
+    COMPLETE,
+    Ending,
+    exit_code,
+    is_accepted,
+)
+from fanout.words.commands import Stop
+from fanout.words.events import RowDropped, RunEnded, ScriptEnded, StopAsked
+from fanout.words.model import MissingKind, Status
+from fanout.world.calls import Calls
+from fanout.world.core import Core
+from fanout.world.messages import ScriptCame
+from fanout.world.rows import Rows
+
+STOP_KINDS = {"budget": MissingKind.BUDGET, "account": MissingKind.ACCOUNT}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tolerance:
+    """How many holes were declared acceptable on the command line."""
+
+    overall: str | None = None
+    by_phase: Mapping[str, str] = field(default_factory=dict)
+
+
+class Stopping:
+    """Stops and ends a run."""
+
+    def __init__(
+        self,
+        core: Core,
+        *,
+        tolerance: Tolerance,
+        cancel_script: Callable[[str], None],
+        on_ended: Callable[[RunEnded], None],
+    ) -> None:
+        self._core = core
+        self._tolerance = tolerance
+        self._cancel_script = cancel_script
+        self._on_ended = on_ended
+        self._usage_error = False
+        self._ended_at = -1
+        self.rows: Rows
+        self.calls: Calls
+
+    def connect(self, rows: Rows, calls: Calls) -> None:
+        """Name the desks this one needs."""
+        self.rows = rows
+        self.calls = calls
+
+    @property
+    def asked(self) -> bool:
+        """A stop was asked for."""
+        return self._core.state.stop is not None
+
+    @property
+    def over(self) -> bool:
+        """The run has ended, for now."""
+        return self._core.state.end is not None
+
+    def cause(self) -> tuple[MissingKind, str] | None:
+        """Return how open rows end because of the stop; None while none holds."""
+        state = self._core.state
+        if state.stop is not None:
+            kind = STOP_KINDS.get(state.stop.cause, MissingKind.STOPPED)
+            return kind, state.stop.reason or f"stopped ({state.stop.cause})"
+        if state.script_end is not None and state.script_end.outcome != "returned":
+            said = state.script_end.text or state.script_end.outcome
+            return MissingKind.SCRIPT, f"the script {state.script_end.outcome}: {said}"
+        return None
+
+    def stop(self, message: Stop) -> None:
+        """Begin to stop, or stop harder."""
+        state = self._core.state
+        known = state.stop
+        if known is not None and (known.mode == "now" or message.mode == "drain"):
+            return
+        # The first cause stands: a second signal only hurries what the first began.
+        cause = known.cause if known is not None else message.cause
+        reason = known.reason if known is not None else message.reason
+        self._core.record(StopAsked(mode=message.mode, cause=cause, reason=reason))
+        self._cancel_script(reason or f"stopped ({cause})")
+        if message.mode == "now":
+            self.calls.withdraw_all()
+
+    def account_refuses(self, reason: str) -> None:
+        """Nothing can succeed on this account: stop, and keep what flies."""
+        self.stop(Stop("drain", "account", reason))
+
+    def script_came(self, message: ScriptCame) -> None:
+        """`main` came to its end."""
+        self._usage_error = message.usage_error
+        self._core.record(
+            ScriptEnded(outcome=message.outcome, text=message.text, value=message.value)
+        )
+
+    def settle(self) -> None:
+        """End what has nothing left to wait for; called after every batch."""
+        core = self._core
+        if core.flying or core.unsettled or self.over:
+            return
+        script = core.state.script_end
+        cause = self.cause()
+        if cause is not None:
+            for row in self.rows.open_rows():
+                self.calls.withdraw(row)
+                self.rows.missing(row, *cause)
+        if script is None or core.unsettled:
+            return
+        if script.outcome == "returned" and cause is None:
+            self._end_unstarted()
+        if not self.rows.open_rows() and not core.unsettled:
+            self._finish()
+
+    def _end_unstarted(self) -> None:
+        """Rows nobody will schedule any more are missing, and said to be."""
+        for row in self.rows.open_rows():
+            if row not in self.rows.works and not self.rows.is_client(row):
+                reason = "expected, and the script never started it"
+                self.rows.missing(row, MissingKind.NEVER_STARTED, reason)
+
+    def _finish(self) -> None:
+        core = self._core
+        state = core.state
+        script = state.script_end
+        assert script is not None
+        if script.outcome == "returned" and state.stop is None:
+            for row in list(state.rows.values()):
+                if row.life != state.life:
+                    core.record(RowDropped(row=row.id))
+        ending = self._ending(script.outcome)
+        holes = sum(ending.missing.values())
+        accepted = is_accepted(
+            ending, overall=self._tolerance.overall, by_phase=self._by_phase()
+        )
+        code = exit_code(ending, accepted=accepted)
+        complete = not holes and script.outcome == "returned"
+        event = RunEnded(
+            exit_code=code,
+            complete=complete,
+            accepted=bool(holes) and accepted and code == COMPLETE,
+        )
+        seq = core.record(event)
+        core.after(seq, lambda: self._on_ended(event))
+
+    def _by_phase(self) -> dict[str, str]:
+        stated = {p: a for p, a in self._core.state.phases.items() if a is not None}
+        return {**stated, **self._tolerance.by_phase}
+
+    def _ending(self, script: str) -> Ending:
+        expected: dict[str, int] = {}
+        missing: dict[str, int] = {}
+        for row in self._core.state.rows.values():
+            phase = row.id.phase
+            expected[phase] = expected.get(phase, 0) + 1
+            if row.status is not Status.DONE:
+                missing[phase] = missing.get(phase, 0) + 1
+        stop = self._core.state.stop
+        return Ending(
+            expected=expected,
+            missing=missing,
+            stop=stop.cause if stop is not None else None,
+            script=script,
+            usage_error=self._usage_error,
+        )
