@@ -18,11 +18,11 @@ Kind = Literal["code", "prose", "json", "other"]
 VERSION: Final = "1"
 """Names the constants; part of every partition's digest."""
 
-BYTES_PER_TOKEN: Final[dict[Kind, float]] = {
-    "code": 3.3,
-    "prose": 4.0,
-    "json": 2.8,
-    "other": 2.6,
+BYTES_PER_TEN_TOKENS: Final[dict[Kind, int]] = {
+    "code": 33,
+    "prose": 40,
+    "json": 28,
+    "other": 26,
 }
 
 _PROSE: Final = frozenset({"md", "rst", "txt", "adoc", "tex", "org", "text"})
@@ -59,4 +59,9 @@ def estimate_tokens(content: str | bytes | int, kind: Kind) -> int:
         size = len(content.encode(errors="surrogatepass"))
     else:
         size = content if isinstance(content, int) else len(content)
-    return -int(-size // BYTES_PER_TOKEN[kind])
+    return -(-size * 10 // BYTES_PER_TEN_TOKENS[kind])
+
+
+def bytes_within(max_tokens: int, kind: Kind) -> int:
+    """Return how many bytes are estimated at `max_tokens` at most."""
+    return max_tokens * BYTES_PER_TEN_TOKENS[kind] // 10

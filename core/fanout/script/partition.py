@@ -17,7 +17,7 @@ from typing import overload
 
 from fanout.decide.packing import Partition, Piece, pack
 from fanout.decide.slices import count_lines, slices
-from fanout.decide.tokens import BYTES_PER_TOKEN, estimate_tokens, kind_of
+from fanout.decide.tokens import bytes_within, estimate_tokens, kind_of
 from fanout.errors import FanoutError, UsageError
 from fanout.world.fileglob import Found, Glob, Walk
 from fanout.world.fileignore import Ignores, skipped_folder
@@ -236,15 +236,21 @@ class _Reader:
             lines = count_lines(content.data)
             yield _piece(path, 1, lines, content.data, whole=True)
             return
-        room = int(self._max_tokens * BYTES_PER_TOKEN[kind])
+        room = bytes_within(self._max_tokens, kind)
         made = [
-            _piece(path, cut.start_line, cut.end_line, cut.data, whole=False)
+            _piece(
+                path,
+                cut.start_line,
+                cut.end_line,
+                cut.data,
+                whole=len(cut.data) == size,
+            )
             for cut in slices(content.data, room)
         ]
         total = sum(piece.tokens for piece in made)
         self.notes.append(
             f"{path}: {total:,} tokens, more than {self._max_tokens:,}: "
-            f"split into {len(made)}"
+            f"{f'split into {len(made)}' if len(made) > 1 else 'not to be split'}"
         )
         for piece in made:
             if piece.tokens > self._max_tokens:
