@@ -23,6 +23,7 @@ from fanout.words.model import (
     NO_USAGE,
     End,
     Flight,
+    MissingKind,
     Row,
     RowId,
     Status,
@@ -90,6 +91,25 @@ class RunState:
     def copy_rows(self) -> dict[RowId, Row]:
         """The rows as they are now, for a snapshot: a shallow copy."""
         return self.rows.copy()
+
+
+def interrupt(state: RunState, at: float) -> None:
+    """End what a dead life left open, as `missing: interrupted`."""
+    for row in list(state.rows.values()):
+        if row.status in {Status.DONE, Status.MISSING}:
+            continue
+        flight, tally = row.flight, row.tally
+        reason = "the process ended first"
+        if flight is not None:
+            worst = Usage(flight.need.input, flight.need.worst_output)
+            state.ledger.in_doubt.add(worst)
+            tally = replace(tally, in_doubt=tally.in_doubt + worst)
+            reason = (
+                f"in doubt: call {flight.call} was in flight, "
+                f"at most {worst.total:,} tokens"
+            )
+        end = End(kind=MissingKind.INTERRUPTED, reason=reason)
+        put(state, row, Status.MISSING, at, lay_aside(state, row.id, tally), end=end)
 
 
 def put(  # noqa: PLR0917  positional where a million calls make it matter

@@ -30,6 +30,7 @@ from fanout.decide.run_state import (
     at_rest,
     count_move,
     in_flight,
+    interrupt,
     lay_aside,
     put,
     row_of,
@@ -64,12 +65,10 @@ from fanout.words.model import (
     Cause,
     End,
     Flight,
-    MissingKind,
     Row,
     RowSpec,
     Status,
     Tally,
-    Usage,
     Wait,
 )
 
@@ -77,6 +76,7 @@ __all__ = ["RunState", "apply", "interrupt"]
 
 REFUSALS_429 = frozenset({Cause.LIMIT, Cause.RAMP, Cause.CONCURRENCY, Cause.SERVER})
 NOT_STARTED = Wait(Cause.EXPECTED)
+FOR_THE_SCRIPT = Wait(Cause.SCRIPT)
 _CAUSES = {cause.value: cause for cause in Cause}
 
 
@@ -91,25 +91,6 @@ def apply(state: RunState, record: Record) -> None:
         handler(state, record.at, event)
     state.seq = record.seq
     state.at = record.at
-
-
-def interrupt(state: RunState, at: float) -> None:
-    """End what a dead life left open, as `missing: interrupted`."""
-    for row in list(state.rows.values()):
-        if row.status in {Status.DONE, Status.MISSING}:
-            continue
-        flight, tally = row.flight, row.tally
-        reason = "interrupted: the process ended first"
-        if flight is not None:
-            worst = Usage(flight.need.input, flight.need.worst_output)
-            state.ledger.in_doubt.add(worst)
-            tally = replace(tally, in_doubt=tally.in_doubt + worst)
-            reason = (
-                f"interrupted (in doubt): call {flight.call} was in flight, "
-                f"at most {worst.total:,} tokens"
-            )
-        end = End(kind=MissingKind.INTERRUPTED, reason=reason)
-        put(state, row, Status.MISSING, at, lay_aside(state, row.id, tally), end=end)
 
 
 def _life_started(state: RunState, at: float, event: LifeStarted) -> None:
@@ -227,7 +208,10 @@ def _call_answered(state: RunState, at: float, event: CallAnswered) -> None:
     row = row_of(state, event.row, event)
     status = next_status(row, event, state.life)
     in_flight(row, event)
-    tally = row.tally
+    tally, wait = row.tally, None
+    if row.spec is not None and row.spec.kind == "client":
+        # Nothing follows by itself: the script makes the next call, or is done.
+        status, wait = Status.QUEUED, FOR_THE_SCRIPT
     state.ledger.useful.add(event.usage)
     put(
         state,
@@ -243,6 +227,8 @@ def _call_answered(state: RunState, at: float, event: CallAnswered) -> None:
             tally.wasted,
             tally.in_doubt,
         ),
+        None,
+        wait,
     )
 
 
@@ -258,11 +244,13 @@ def _call_refused(state: RunState, at: float, event: CallRefused) -> None:
     ledger.refusals_429 += is_429
     ledger.refusals_529 += is_529
     ledger.wasted.add(event.wasted)
+    ledger.in_doubt.add(event.in_doubt)
     tally = replace(
         tally,
         refusals_429=tally.refusals_429 + is_429,
         refusals_529=tally.refusals_529 + is_529,
         wasted=tally.wasted + event.wasted,
+        in_doubt=tally.in_doubt + event.in_doubt,
     )
     wait = Wait(cause, event.until, event.message)
     put(state, row, status, at, tally, wait=wait)

@@ -77,15 +77,19 @@ class Journal:
         # Below: the thread's own.
         self._segment: Segment | None = None
         self._unsynced: list[Record] = []
-        self._thread = threading.Thread(
-            target=self._work, name="fanout-journal", daemon=True
-        )
+        self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Make the folder and start the thread."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._files.sync_folder(self._folder.parent)
-        self._thread.start()
+        self._start_thread()
+
+    def _start_thread(self) -> threading.Thread:
+        thread = threading.Thread(target=self._work, name="fanout-journal", daemon=True)
+        self._thread = thread
+        thread.start()
+        return thread
 
     @property
     def committed(self) -> int:
@@ -130,13 +134,19 @@ class Journal:
             self._changed.notify()
 
     def close(self) -> None:
-        """Write what waits and seal; raises the OSError that prevents it."""
+        """Write what waits and seal; raises the OSError that prevents it.
+
+        It may be called again then: everything is still in memory.
+        """
         with self._changed:
             self._closing = True
             self._failed = None
             self._changed.notify()
-        self._thread.join(CLOSE_SECONDS)
-        if self._thread.is_alive():
+        thread = self._thread
+        if thread is None or not thread.is_alive():
+            thread = self._start_thread()
+        thread.join(CLOSE_SECONDS)
+        if thread.is_alive():
             raise OSError("the disk did not answer while the journal was closed")
         if self._failed is not None:
             raise self._failed

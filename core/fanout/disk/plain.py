@@ -87,7 +87,7 @@ def _text(value: Any) -> str:
 def _is_too_deep(value: Any) -> bool:
     """Whether a value without circles is nested below `DEPTH_MAX`."""
     level = [value]
-    for _ in range(DEPTH_MAX + 1):
+    for _ in range(DEPTH_MAX):
         level = [child for parent in level for child in _children(parent)]
         if not level:
             return False
