@@ -1,0 +1,389 @@
+"""The account: all that admission knows and has promised, changed by facts only.
+
+Where things are decided:
+
+- `plan` (`fanout.decide.planner`) reads an account and says which waiting calls
+  start now, why each pool's head waits, and when to look again;
+- `Account` takes facts: a ticket came, a call was admitted, sent, opened, told
+  its input, produced, ended. It forwards each to the pool's ledger
+  (`fanout.decide.pool`), and endings to whoever learns from that kind: the
+  pool's hold from limits, the breaker from the service's trouble, the ceiling
+  from load. What an ending means was judged before (`fanout.decide.retry`).
+
+Facts about calls that already ended change nothing, so a late progress report
+or a second `ended` is harmless: a reservation is settled once.
+
+Which calls count as evidence is a matter of generations: a call carries the
+numbers of the hold, the cut and the opening it was admitted under. Refusals from
+before are late news of the same event.
+"""
+
+from bisect import insort
+from collections.abc import Callable, Iterable
+
+from fanout.decide.breaker import Breaker
+from fanout.decide.ceiling import MOST, Ceiling
+from fanout.decide.clock import ServerClock
+from fanout.decide.flight import Flight, produced_by
+from fanout.decide.line import Ticket
+from fanout.decide.pool import Pool
+from fanout.decide.retry import LIMIT_CAUSES, TROUBLE_CAUSES, Verdict
+from fanout.words.events import LimitsLearned
+from fanout.words.model import Cause, Dimension, RowId, Usage
+from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
+from fanout.words.snapshot import BucketView, CeilingView, PoolView
+
+# Any wait of a minute is announced: a run that is silent for longer looks hung.
+ANNOUNCE_SECONDS = 60.0
+# What the trailing minute is expected to be this much later.
+FORECAST_SECONDS = 15.0
+
+__all__ = ["Account", "Ticket"]
+
+
+class Account:
+    """The books of admission; `now` is monotonic seconds, `wall` epoch seconds."""
+
+    def __init__(
+        self,
+        *,
+        chance: Callable[[], float],
+        ceiling_max: int = MOST,
+        known: Iterable[LimitsLearned] = (),
+        now: float = 0.0,
+    ) -> None:
+        self.chance = chance
+        self.pools: dict[str, Pool] = {}
+        self.clock = ServerClock()
+        self.breaker = Breaker(chance)
+        self.ceiling = Ceiling(most=ceiling_max)
+        self._flights: dict[int, Pool] = {}
+        self._later: list[tuple[float, int, Ticket]] = []
+        self._later_rows: dict[RowId, int] = {}
+        self._seq = 0
+        self._changed: set[str] = set()
+        self._notes: list[str] = []
+        self._noted: set[str] = set()
+        for limits in known:
+            self._suppose(limits, now)
+
+    # The line.
+
+    def enqueue(self, ticket: Ticket, now: float) -> None:
+        """A call waits; an earlier ticket of the same row is replaced."""
+        self.withdraw(ticket.row)
+        if ticket.ready > now:
+            self._seq += 1
+            self._later_rows[ticket.row] = self._seq
+            insort(self._later, (ticket.ready, self._seq, ticket))
+        else:
+            self.pool(ticket.pool).line.add(ticket)
+
+    def withdraw(self, row: RowId) -> None:
+        """A row no longer waits."""
+        self._later_rows.pop(row, None)
+        for pool in self.pools.values():
+            pool.line.remove(row)
+
+    def advance(self, now: float) -> None:
+        """Time has passed: rows whose own backoff is over join the line."""
+        while self._later and (self._later[0][0] <= now or self._stale(self._later[0])):
+            entry = self._later.pop(0)
+            if not self._stale(entry):
+                del self._later_rows[entry[2].row]
+                self.pool(entry[2].pool).line.add(entry[2])
+
+    @property
+    def next_ready(self) -> float | None:
+        """When the next row's own backoff is over."""
+        return self._later[0][0] if self._later else None
+
+    @property
+    def in_flight(self) -> int:
+        """Calls admitted and not ended."""
+        return len(self._flights)
+
+    def pool(self, name: str) -> Pool:
+        """The pool of that name; unknown ones begin empty."""
+        pool = self.pools.get(name)
+        if pool is None:
+            pool = self.pools[name] = Pool(name)
+        return pool
+
+    def name_models(self, pool: str, models: tuple[str, ...]) -> None:
+        """Say which models share the pool; for the screen."""
+        self.pool(pool).models = models
+
+    # A call's life.
+
+    def admitted(self, call: int, ticket: Ticket, now: float) -> None:
+        """A start of a plan was taken: reserve for it."""
+        pool = self.pool(ticket.pool)
+        pool.line.remove(ticket.row)
+        flight = Flight(
+            call,
+            ticket,
+            now,
+            hold_generation=pool.hold.generation,
+            ceiling_generation=self.ceiling.generation,
+            breaker_generation=self.breaker.generation,
+        )
+        self._flights[call] = pool
+        pool.admitted(flight, now)
+        self.breaker.sent(call)
+
+    def sent(self, call: int, now: float) -> None:
+        """The request goes onto the wire: from here on the service charges it."""
+        if (pool := self._flights.get(call)) is not None:
+            pool.sent(pool.flights[call], now)
+
+    def opened(self, call: int, limits: Limits, now: float, wall: float) -> None:
+        """The headers of a 200 arrived."""
+        del wall
+        if (pool := self._flights.get(call)) is None:
+            return
+        flight = pool.flights[call]
+        pool.opened(flight, now)
+        self._follow(pool, flight, limits, now)
+        pool.hold.got_through(flight.hold_generation)
+        self.ceiling.got_through(self.in_flight)
+
+    def input_known(self, call: int, usage: Usage, now: float) -> None:
+        """`message_start` told what the input is."""
+        if (pool := self._flights.get(call)) is not None:
+            flight = pool.flights[call]
+            cached = usage.cache_read_input_tokens
+            pool.input_known(flight, usage.charged_input, cached, now)
+
+    def progressed(self, call: int, output_tokens: int, now: float) -> None:
+        """So much output was produced so far, by our estimate."""
+        if (pool := self._flights.get(call)) is None:
+            return
+        flight = pool.flights[call]
+        pool.progressed(flight, output_tokens, now)
+        if output_tokens > 0 and not flight.through:
+            flight.through = True
+            self.breaker.worked(call)
+
+    def ended(
+        self,
+        call: int,
+        outcome: Outcome | None,
+        verdict: Verdict | None,
+        now: float,
+        wall: float,
+    ) -> None:
+        """A call ended, in whatever way; None: it was cancelled or abandoned."""
+        del wall
+        pool = self._flights.pop(call, None)
+        if pool is None:
+            return
+        flight = pool.flights[call]
+        match outcome:
+            case Answered():
+                self._answered(pool, flight, outcome, now)
+            case Refused():
+                self._refused(pool, flight, outcome, verdict or Verdict(), now)
+            case Broken():
+                self._broken(pool, flight, outcome, verdict or Verdict(), now)
+            case None:
+                refund = flight.sent_at is None
+                pool.settle(flight, flight.produced, now, refund=refund)
+        self.breaker.ended(call)
+
+    def restore(self, age: float, pool: str, usage: Usage, now: float) -> None:
+        """Charge what an earlier life used `age` seconds ago."""
+        minutes, at = self.pool(pool).minutes, now - age
+        minutes[Dimension.REQUESTS].add_earlier(at, 1)
+        minutes[Dimension.INPUT].add_earlier(at, usage.charged_input)
+        minutes[Dimension.OUTPUT].add_earlier(at, usage.output_tokens)
+
+    # What people and the engine ask.
+
+    def set_user_ceiling(self, ceiling: int | None) -> None:
+        """Hold calls in flight to `ceiling`; lowering it cancels nothing."""
+        self.ceiling.user = None if ceiling is None else max(1, ceiling)
+
+    def held_until(self, pool: str, now: float) -> float | None:
+        """Until when a pool is held by a 429; None when it is not."""
+        hold = self.pool(pool).hold
+        return hold.until if hold.active(now) else None
+
+    @property
+    def trouble_since(self) -> float | None:
+        """Since when the service has been failing; None while it answers."""
+        return self.breaker.since
+
+    def waiting(self, pool: str) -> tuple[RowId, ...]:
+        """A pool's rows in the order in which they will be admitted."""
+        return self.pool(pool).line.waiting
+
+    def limits_learned(self) -> tuple[LimitsLearned, ...]:
+        """Pools whose limits became known or changed since last asked."""
+        changed, self._changed = sorted(self._changed), set()
+        return tuple(_limits(self.pools[name]) for name in changed)
+
+    def notes(self) -> tuple[str, ...]:
+        """Lines for the log, each said once."""
+        notes, self._notes = tuple(self._notes), []
+        return notes
+
+    def views(self, now: float) -> tuple[PoolView, ...]:
+        """The pools as a screen shows them."""
+        return tuple(_pool_view(pool, now) for pool in self.pools.values())
+
+    def ceiling_view(self) -> CeilingView:
+        """The ceiling as a screen shows it."""
+        return CeilingView(
+            limit=self.ceiling.limit,
+            user=self.ceiling.user,
+            in_flight=self.in_flight,
+        )
+
+    # Endings.
+
+    def _answered(
+        self, pool: Pool, flight: Flight, outcome: Answered, now: float
+    ) -> None:
+        usage = outcome.usage
+        cached = usage.cache_read_input_tokens
+        if flight.opened_at is None:
+            pool.opened(flight, now)
+            self._follow(pool, flight, outcome.limits, now)
+        pool.input_known(flight, usage.charged_input, cached, now)
+        pool.learn_speed(flight, usage.output_tokens, now)
+        pool.settle(flight, usage.output_tokens, now, refund=False)
+        pool.hold.got_through(flight.hold_generation)
+        self.breaker.worked(flight.call)
+
+    def _refused(
+        self, pool: Pool, flight: Flight, outcome: Refused, verdict: Verdict, now: float
+    ) -> None:
+        pool.sent(flight, now)
+        if flight.opened_at is None:
+            pool.settle(flight, 0, now, refund=True)
+            self._follow(pool, flight, outcome.limits, now)
+        else:
+            self._keep(pool, flight, outcome.usage, now)
+        if verdict.cause in LIMIT_CAUSES:
+            self._limited(pool, flight, verdict, now)
+        elif verdict.cause in TROUBLE_CAUSES:
+            self._trouble(flight, now)
+            return
+        self.breaker.worked(flight.call)
+
+    def _broken(
+        self, pool: Pool, flight: Flight, outcome: Broken, verdict: Verdict, now: float
+    ) -> None:
+        if outcome.stage == "connect":
+            pool.sent(flight, now)
+            pool.settle(flight, 0, now, refund=True)
+        else:
+            self._keep(pool, flight, outcome.usage, now)
+        if verdict.cause in TROUBLE_CAUSES:
+            self._trouble(flight, now)
+
+    def _keep(self, pool: Pool, flight: Flight, usage: Usage, now: float) -> None:
+        """Settle a call that broke off: what it used was used."""
+        if usage.total:
+            cached = usage.cache_read_input_tokens
+            pool.input_known(flight, usage.charged_input, cached, now)
+        else:
+            pool.sent(flight, now)
+        pool.settle(flight, produced_by(usage, flight), now, refund=False)
+
+    def _limited(
+        self, pool: Pool, flight: Flight, verdict: Verdict, now: float
+    ) -> None:
+        cause = verdict.cause or Cause.LIMIT
+        opened = pool.hold.refused(
+            cause,
+            now,
+            generation=flight.hold_generation,
+            retry_after=verdict.retry_after,
+            chance=self.chance,
+            detail=verdict.reason,
+        )
+        pool.seen = pool.seen or bool(verdict.retry_after)
+        if cause in {Cause.CONCURRENCY, Cause.SERVER}:
+            self.ceiling.refused(
+                self.in_flight + 1, generation=flight.ceiling_generation, lasting=True
+            )
+        if opened and (verdict.retry_after or 0.0) >= ANNOUNCE_SECONDS:
+            self._note(
+                f"{pool.name} waits {verdict.retry_after:.0f} s: {verdict.reason}"
+            )
+
+    def _trouble(self, flight: Flight, now: float) -> None:
+        opened = self.breaker.failed(
+            flight.call, now, generation=flight.breaker_generation
+        )
+        if opened:
+            self.ceiling.refused(
+                self.in_flight + 1, generation=flight.ceiling_generation, lasting=False
+            )
+
+    def _follow(self, pool: Pool, flight: Flight, limits: Limits, now: float) -> None:
+        for text in limits.ignored:
+            self._note(f"ignored a header that makes no sense, {text}")
+        if limits.triples:
+            pool.seen = True
+            if pool.follow(limits, self.clock, flight, now):
+                self._changed.add(pool.name)
+
+    def _note(self, text: str) -> None:
+        if text not in self._noted:
+            self._noted.add(text)
+            self._notes.append(text)
+
+    def _stale(self, entry: tuple[float, int, Ticket]) -> bool:
+        return self._later_rows.get(entry[2].row) != entry[1]
+
+    def _suppose(self, limits: LimitsLearned, now: float) -> None:
+        pool = self.pool(limits.pool)
+        for dimension, limit in (
+            (Dimension.REQUESTS, limits.requests),
+            (Dimension.INPUT, limits.input_tokens),
+            (Dimension.OUTPUT, limits.output_tokens),
+        ):
+            if limit:
+                pool.buckets[dimension].suppose(limit, now)
+
+
+def _limits(pool: Pool) -> LimitsLearned:
+    return LimitsLearned(
+        pool=pool.name,
+        requests=pool.buckets[Dimension.REQUESTS].limit,
+        input_tokens=pool.buckets[Dimension.INPUT].limit,
+        output_tokens=pool.buckets[Dimension.OUTPUT].limit,
+    )
+
+
+def _pool_view(pool: Pool, now: float) -> PoolView:
+    return PoolView(
+        name=pool.name,
+        models=pool.models,
+        buckets=tuple(_bucket_view(pool, dimension, now) for dimension in Dimension),
+        cached=pool.cached.total(now),
+    )
+
+
+def _bucket_view(pool: Pool, dimension: Dimension, now: float) -> BucketView:
+    bucket, minute = pool.buckets[dimension], pool.minutes[dimension]
+    requests, tokens = pool.unsent
+    held = {
+        Dimension.REQUESTS: float(requests),
+        Dimension.INPUT: tokens,
+        Dimension.OUTPUT: pool.output_to_come,
+    }[dimension]
+    lately = minute.total(now, FORECAST_SECONDS)
+    coming = max(held, lately if len(pool.line) else 0.0)
+    return BucketView(
+        dimension=dimension,
+        limit=bucket.limit,
+        capacity=bucket.capacity if bucket.known else None,
+        free=bucket.level(now) - held if bucket.known else None,
+        spent=minute.total(now),
+        held=round(held),
+        forecast=round(minute.total(now, 60 - FORECAST_SECONDS) + coming),
+    )

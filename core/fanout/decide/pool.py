@@ -1,0 +1,309 @@
+"""One pool: its three buckets, its line, its calls in flight, its hold.
+
+**Reserve, true up, settle.** `admitted` reserves; `sent` charges one request and
+the estimated input to the levels; `input_known` corrects the input; `progressed`
+charges output as it is produced; `settle` ends whatever is left, once, for every
+ending. Headers (`follow`) bound the levels in between.
+
+**Output is a flow.** The service does not reserve output, it charges what is
+produced, while the bucket refills. So the question is not whether all expected
+output fits into the level now, but whether the level stays above zero while it
+is produced: `n` streams of speed `v` with `R` tokens to come drain at `n v`, and
+the refill gives `r` meanwhile; the level must hold `R (1 - r / n v)`. Reserving
+`R` itself would leave an account with a second's burst at a fraction of its
+speed. Until a speed is known, `R` is what is held.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from fanout.decide.bucket import Bucket, Moment
+from fanout.decide.clock import ServerClock
+from fanout.decide.flight import Flight
+from fanout.decide.holds import Hold
+from fanout.decide.line import Line
+from fanout.decide.window import TrailingMinute
+from fanout.words.model import Dimension, Need
+from fanout.words.outcome import Limits, Triple
+
+# A written prefix is kept for five minutes from the last request that used it.
+WARM_SECONDS = 300.0
+# How long a call may be on its way before the service counts it, while nothing
+# is known; then it is what the fastest first byte took.
+TRANSIT_SECONDS = 0.5
+TRANSIT_SECONDS_MAX = 1.0
+# Output we have not seen yet: what is on the wire and what a stream's progress
+# is late by.
+UNSEEN_SECONDS = 0.3
+# The speed of a stream follows its phases within some tens of calls.
+SPEED_GAIN = 0.1
+
+SHORT_NEED = Need(0, 0, 0)
+
+
+@dataclass(slots=True)
+class Draft:
+    """What one plan has already given away in a pool."""
+
+    starts: int = 0
+    input: float = 0.0
+    output: float = 0.0
+    prefixes: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    """What a call waits for, and how long."""
+
+    dimension: Dimension
+    seconds: float
+    need: float
+    free: float
+
+
+class Pool:
+    """Models that share limits, and all that admission knows about them."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.models: tuple[str, ...] = (name,)
+        self.buckets = {dimension: Bucket(dimension) for dimension in Dimension}
+        self.minutes = {dimension: TrailingMinute() for dimension in Dimension}
+        self.cached = TrailingMinute()
+        self.line = Line()
+        self.hold = Hold()
+        self.flights: dict[int, Flight] = {}
+        self.seen = False
+        """Whether any answer has told what there is to know about limits."""
+        self.warm: dict[str, float] = {}
+        """Prefixes by the monotonic second until which they are readable."""
+        self.warming: dict[str, int] = {}
+        """Prefixes by the call that writes them."""
+        self._unsent = 0
+        self._unsent_input = 0.0
+        self._output = 0.0
+        self._speed: float | None = None
+        self._transit = TRANSIT_SECONDS
+        self._newest_date = -math.inf
+
+    # What a plan asks.
+
+    def short(self, need: Need, draft: Draft, now: float) -> Short | None:
+        """The limit that `need` waits for longest; None when it fits now."""
+        worst: Short | None = None
+        for short in self._shorts(need, draft, now):
+            if short.seconds > 0 and (worst is None or short.seconds > worst.seconds):
+                worst = short
+        return worst
+
+    def is_warming(self, prefix: str | None, draft: Draft, now: float) -> bool:
+        """Whether another call is about to make this prefix readable."""
+        if prefix is None or self.warm.get(prefix, -math.inf) > now:
+            return False
+        return prefix in self.warming or prefix in draft.prefixes
+
+    def held_output(self, streams: int, output: float) -> float:
+        """What the output level must hold for `streams` with `output` to come."""
+        refill = self.buckets[Dimension.OUTPUT].refill
+        if self._speed is None or streams == 0:
+            return output
+        drain = streams * self._speed
+        return output * max(0.0, 1 - refill / drain)
+
+    @property
+    def output_to_come(self) -> float:
+        """Expected output of all calls in flight that is not produced yet."""
+        return max(0.0, self._output)
+
+    @property
+    def unsent(self) -> tuple[int, float]:
+        """Requests and input admitted but not yet sent."""
+        return self._unsent, self._unsent_input
+
+    # What happens to a call.
+
+    def admitted(self, flight: Flight, now: float) -> None:
+        """Reserve for a call."""
+        need = flight.ticket.need
+        self.flights[flight.call] = flight
+        self._unsent += 1
+        self._unsent_input += need.input
+        self._output += flight.expected
+        prefix = flight.ticket.prefix
+        if prefix is not None:
+            if self.warm.get(prefix, -math.inf) > now:
+                self.warm[prefix] = now + WARM_SECONDS
+            else:
+                self.warming.setdefault(prefix, flight.call)
+
+    def sent(self, flight: Flight, now: float) -> None:
+        """Charge a call's request and input; a second time changes nothing."""
+        if flight.sent_at is not None:
+            return
+        flight.sent_at = now
+        need = flight.ticket.need
+        self._unsent -= 1
+        self._unsent_input -= need.input
+        flight.charged_input = need.input
+        self._charge(Dimension.REQUESTS, 1, now)
+        self._charge(Dimension.INPUT, need.input, now)
+        for dimension, bucket in self.buckets.items():
+            flight.levels[dimension] = bucket.level(now) - bucket.corrected
+
+    def opened(self, flight: Flight, now: float) -> None:
+        """The response began: the service has counted it, its prefix is readable."""
+        self.sent(flight, now)
+        if flight.opened_at is not None:
+            return
+        flight.opened_at = now
+        self.seen = True
+        took = now - (flight.sent_at or now)
+        if took > 0:
+            self._transit = min(
+                TRANSIT_SECONDS_MAX, max(0.05, min(self._transit, took))
+            )
+        prefix = flight.ticket.prefix
+        if prefix is not None:
+            self.warming.pop(prefix, None)
+            self.warm[prefix] = now + WARM_SECONDS
+
+    def input_known(
+        self, flight: Flight, charged: int, cached: int, now: float
+    ) -> None:
+        """The service has said what the input was: correct what was charged."""
+        self.sent(flight, now)
+        more = charged - flight.charged_input
+        flight.charged_input = charged
+        if not flight.input_known:
+            self.cached.add(now, cached)
+        flight.input_known = True
+        self._charge(Dimension.INPUT, more, now)
+
+    def progressed(self, flight: Flight, output: int, now: float) -> None:
+        """Charge output as it is produced; `output` is the sum so far."""
+        self.sent(flight, now)
+        before, more = flight.expected, output - flight.produced
+        flight.produced = output
+        self._output += flight.expected - before
+        self._charge(Dimension.OUTPUT, more, now)
+
+    def settle(self, flight: Flight, output: int, now: float, *, refund: bool) -> None:
+        """End a call's reservation; `refund`: the service charged nothing for it."""
+        del self.flights[flight.call]
+        self._output -= flight.expected
+        if not self.flights:
+            self._output = 0.0
+        if self.warming.get(flight.ticket.prefix or "") == flight.call:
+            del self.warming[flight.ticket.prefix or ""]
+        if flight.sent_at is None:
+            self._unsent -= 1
+            self._unsent_input -= flight.ticket.need.input
+            return
+        if refund:
+            self._charge(Dimension.REQUESTS, -1, now)
+            self._charge(Dimension.INPUT, -flight.charged_input, now)
+            output = 0
+        self._charge(Dimension.OUTPUT, output - flight.produced, now)
+
+    def learn_speed(self, flight: Flight, output: int, now: float) -> None:
+        """How fast a finished stream produced."""
+        if flight.opened_at is None or now <= flight.opened_at or output <= 0:
+            return
+        speed = output / (now - flight.opened_at)
+        known = self._speed
+        self._speed = speed if known is None else known + SPEED_GAIN * (speed - known)
+
+    # What the headers say.
+
+    def follow(
+        self, limits: Limits, clock: ServerClock, flight: Flight, now: float
+    ) -> bool:
+        """Take in one header set; True when a limit became known or changed."""
+        fresh = limits.date is None or clock.learn(limits.date, now)
+        if limits.date is not None:
+            fresh = fresh and limits.date >= self._newest_date - 1
+            self._newest_date = max(self._newest_date, limits.date)
+        if not fresh:
+            return False
+        known_clock = limits.date is not None
+        moment = Moment(
+            now,
+            clock.earliest(now) if known_clock else None,
+            clock.latest(now) if known_clock else None,
+        )
+        news = False
+        for dimension, triple in limits.triples.items():
+            news |= self._follow(self.buckets[dimension], triple, moment, flight)
+        return news
+
+    def _follow(
+        self, bucket: Bucket, triple: Triple, moment: Moment, flight: Flight
+    ) -> bool:
+        news = triple.limit is not None and bucket.learn_limit(triple.limit, moment.now)
+        if not bucket.known:
+            return False
+        bucket.learn_capacity(triple, moment)
+        reckoned = None if news else bucket.level(moment.now)
+        since = (flight.sent_at or moment.now) if news else moment.now - self._transit
+        uncounted, blur = self._uncounted(bucket.dimension, since, flight), 0.0
+        if bucket.dimension is Dimension.OUTPUT:
+            blur = len(self.flights) * (self._speed or 0.0) * UNSEEN_SECONDS
+        bucket.follow(triple, moment, reckoned=reckoned, uncounted=uncounted, blur=blur)
+        return news
+
+    def _uncounted(self, dimension: Dimension, since: float, besides: Flight) -> float:
+        """Charges of calls sent so lately that the service may not count them."""
+        if dimension is Dimension.OUTPUT:
+            return 0.0
+        calls = 0
+        tokens = 0.0
+        for flight in self._sent_since(since):
+            if flight is not besides and flight.opened_at is None:
+                calls += 1
+                tokens += flight.charged_input
+        return calls if dimension is Dimension.REQUESTS else tokens
+
+    def _sent_since(self, since: float) -> Iterable[Flight]:
+        for flight in reversed(self.flights.values()):
+            if flight.sent_at is None:
+                continue
+            if flight.sent_at < since:
+                return
+            yield flight
+
+    def _charge(self, dimension: Dimension, amount: float, now: float) -> None:
+        if amount:
+            self.buckets[dimension].charge(amount, now)
+            self.minutes[dimension].add(now, amount)
+
+    def _shorts(self, need: Need, draft: Draft, now: float) -> Iterable[Short]:
+        requests = self.buckets[Dimension.REQUESTS]
+        if requests.known:
+            held = self._unsent + draft.starts
+            wait = requests.wait(1, now, held=held)
+            yield Short(Dimension.REQUESTS, wait, 1, requests.level(now) - held)
+        tokens = self.buckets[Dimension.INPUT]
+        if tokens.known:
+            held_input = self._unsent_input + draft.input
+            wait = tokens.wait(need.input, now, held=held_input)
+            free = tokens.level(now) - held_input
+            yield Short(Dimension.INPUT, wait, need.input, free)
+        output = self.buckets[Dimension.OUTPUT]
+        if output.known:
+            yield self._short_output(output, need, draft, now)
+
+    def _short_output(
+        self, bucket: Bucket, need: Need, draft: Draft, now: float
+    ) -> Short:
+        streams = len(self.flights) + draft.starts
+        before = self.held_output(streams, self.output_to_come + draft.output)
+        free = bucket.level(now) - before
+        if streams == 0:
+            alone = self.held_output(1, need.output)
+            return Short(Dimension.OUTPUT, bucket.wait(alone, now), need.output, free)
+        to_come = self.output_to_come + draft.output + need.output
+        held = self.held_output(streams + 1, to_come)
+        lacking = held + bucket.reserve() - bucket.level(now)
+        wait = max(0.0, lacking) / bucket.refill
+        return Short(Dimension.OUTPUT, wait, need.output, free)

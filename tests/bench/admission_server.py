@@ -1,0 +1,189 @@
+"""A model of the service's limiter on virtual time, written from its documentation.
+
+It shares no arithmetic with `fanout.decide`: whatever both get wrong, they get
+wrong independently. Levels are kept per bucket, may be negative, refill
+continuously, and are capped at `limit x burst`. Limits may change with time.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import format_datetime
+
+REQUESTS, INPUT, OUTPUT = "requests", "input-tokens", "output-tokens"
+NAMES = (REQUESTS, INPUT, OUTPUT)
+
+
+@dataclass
+class Terms:
+    """What an account is allowed, and how its service behaves."""
+
+    requests: int = 400
+    input: int = 1_800_000
+    output: int = 240_000
+    burst: float = 1 / 6
+    """Share of a minute's limit that may be taken at once."""
+    scale: Callable[[float], float] = lambda _: 1.0
+    """Factor on all limits at a moment."""
+    headers: frozenset[str] = frozenset(NAMES)
+    retry_after: bool = True
+    snapshot: str = "open"
+    """When figures are taken: `open` (headers are sent) or `admission`."""
+    skew: float = 0.0
+    concurrency: int | None = None
+    ramp: Callable[[float], float] | None = None
+    """Input tokens that may be used in the minute that contains a moment."""
+    overloaded: Callable[[float, float], bool] = lambda _t, _c: False
+    """Whether a request at a moment is answered 529; the second is a chance."""
+    cut: float = 0.0
+    """Share of accepted calls that are cut in mid-stream."""
+    lies: bool = False
+    first_token: float = 0.4
+    input_speed: float = 60_000
+    """Uncached input tokens a second until the first token."""
+    speed: float = 180.0
+    """Output tokens a second."""
+    way: float = 0.03
+    """Seconds a message is on its way, at least."""
+
+
+@dataclass
+class Books:
+    """One bucket of the service."""
+
+    limit: float
+    capacity: float
+    level: float
+    at: float = 0.0
+
+
+@dataclass
+class Reply:
+    """How the service answers a request."""
+
+    status: int
+    type: str = ""
+    code: str | None = None
+    message: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    estimate: float = 0.0
+
+
+class Service:
+    """The limiter and its books."""
+
+    EPOCH = 1_800_000_000.37
+
+    def __init__(self, terms: Terms, chance: Callable[[], float]) -> None:
+        self.terms = terms
+        self.chance = chance
+        self.books = {name: self._fresh(name) for name in NAMES}
+        self.flying = 0
+        self.refused = 0
+        self.foreign = dict.fromkeys(NAMES, 0.0)
+        self.minute: tuple[int, float] = (0, 0.0)
+        self.lowest = 0.0
+
+    def _limit(self, name: str, at: float) -> float:
+        plain = {
+            REQUESTS: self.terms.requests,
+            INPUT: self.terms.input,
+            OUTPUT: self.terms.output,
+        }
+        return plain[name] * self.terms.scale(at)
+
+    def _fresh(self, name: str) -> Books:
+        limit = self._limit(name, 0.0)
+        capacity = max(1.0, limit * self.terms.burst)
+        return Books(limit, capacity, capacity)
+
+    def _book(self, name: str, at: float) -> Books:
+        book = self.books[name]
+        gained = book.limit / 60 * max(0.0, at - book.at)
+        if book.level < book.capacity:
+            book.level = min(book.capacity, book.level + gained)
+        book.at = max(at, book.at)
+        limit = self._limit(name, at)
+        if limit != book.limit:
+            book.limit = limit
+            book.capacity = max(1.0, limit * self.terms.burst)
+            book.level = min(book.level, book.capacity)
+        return book
+
+    def level(self, name: str, at: float) -> float:
+        return self._book(name, at).level
+
+    def charge(self, name: str, amount: float, at: float) -> None:
+        book = self._book(name, at)
+        book.level -= amount
+        self.lowest = min(self.lowest, book.level)
+
+    def admit(self, tokens: float, at: float) -> Reply:
+        """Decide on a request whose uncached input is `tokens`."""
+        terms = self.terms
+        if terms.overloaded(at, self.chance()):
+            return Reply(529, "overloaded_error", message="Overloaded")
+        if terms.concurrency is not None and self.flying >= terms.concurrency:
+            text = "Number of concurrent connections has exceeded your rate limit"
+            return self._no(Reply(429, "rate_limit_error", message=text), None, at)
+        if terms.ramp is not None:
+            minute, used = self.minute
+            if int(at // 60) != minute:
+                minute, used = int(at // 60), 0.0
+                self.minute = (minute, used)
+            if used + tokens > terms.ramp(at):
+                reply = Reply(429, "rate_limit_error", "ramp_limit_exceeded", "ramp")
+                return self._no(reply, 60 - at % 60, at)
+        estimate = tokens * (1 + 0.02 * (2 * self.chance() - 1))
+        needs = {REQUESTS: 1.0, INPUT: estimate, OUTPUT: 1.0}
+        wait, worst = 0.0, ""
+        for name, need in needs.items():
+            book = self._book(name, at)
+            lacking = min(need, book.capacity) - book.level
+            if lacking > 1e-6 and lacking / (book.limit / 60) > wait:
+                wait, worst = lacking / (book.limit / 60), name
+        if worst or terms.lies:
+            text = f"This request would exceed your rate limit of {worst}"
+            return self._no(Reply(429, "rate_limit_error", message=text), wait, at)
+        self.charge(REQUESTS, 1, at)
+        self.charge(INPUT, estimate, at)
+        if terms.ramp is not None:
+            self.minute = (self.minute[0], self.minute[1] + tokens)
+        self.flying += 1
+        return Reply(200, headers=self.headers(at), estimate=estimate)
+
+    def _no(self, reply: Reply, wait: float | None, at: float) -> Reply:
+        self.refused += 1
+        if wait is not None:
+            reply.headers = self.headers(at)
+            if self.terms.retry_after:
+                reply.headers["retry-after"] = str(max(1, math.ceil(wait)))
+        return reply
+
+    def headers(self, at: float) -> dict[str, str]:
+        clock = self.EPOCH + self.terms.skew + at
+        date = datetime.fromtimestamp(int(clock), UTC)
+        headers = {"date": format_datetime(date, usegmt=True)}
+        for name in self.terms.headers:
+            book = self._book(name, at)
+            left = int(book.level) if name == REQUESTS else int(round(book.level, -3))
+            left = 1000 if self.terms.lies else left
+            full = clock + (book.capacity - book.level) / (book.limit / 60)
+            reset = datetime.fromtimestamp(int(full), UTC)
+            base = f"anthropic-ratelimit-{name}"
+            headers[f"{base}-limit"] = str(int(book.limit))
+            headers[f"{base}-remaining"] = str(max(0, left))
+            headers[f"{base}-reset"] = reset.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return headers
+
+    def others_take(self, tokens: float, output: float, at: float) -> bool:
+        """Somebody else on the account sends a request, if it is let through."""
+        fits = self.level(REQUESTS, at) >= 1 and self.level(OUTPUT, at) > 0
+        book = self._book(INPUT, at)
+        if not fits or book.level < min(tokens, book.capacity):
+            return False
+        for name, amount in ((REQUESTS, 1.0), (INPUT, tokens), (OUTPUT, output)):
+            self.charge(name, amount, at)
+            self.foreign[name] += amount
+        return True
