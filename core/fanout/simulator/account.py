@@ -71,28 +71,49 @@ class Account:
         self.books = Books(profile.server.request_book)
         self._seen: dict[str, int] = {}
         self._requests = 0
-        self._changes_done = 0
+        self._changes_from, self._changes_done = now, 0
         self._shown: dict[str, Snapshot] = {}
+        self._walls: dict[str, float] = {}
         self._load(now)
 
     def _load(self, now: float) -> None:
         for limiter in self._pools.values():
             limiter.set_foreign_load(now, self.profile.foreign_load.numbers())
 
-    def configure(self, profile: Profile, now: float, *, faults: bool) -> None:
-        """Go on under another profile; what was used and charged stays so."""
-        self.profile = profile
-        for name, limiter in self._pools.items():
-            limiter.set_limits(
-                now, profile.limits_of(name).numbers(), profile.burst.numbers()
-            )
+    def configure(self, profile: Profile, now: float) -> None:
+        """Go on under another profile; what was used and charged stays so.
+
+        Only what differs is touched; other changes count their seconds from `now`.
+        """
+        old, self.profile = self.profile, profile
+        if (old.limits, old.pools, old.burst) != (
+            profile.limits,
+            profile.pools,
+            profile.burst,
+        ):
+            for name, limiter in self._pools.items():
+                limits = profile.limits_of(name).numbers()
+                limiter.set_limits(now, limits, profile.burst.numbers())
         limit = profile.limiter.count_tokens_requests
         self._counting.resize(now, limit=limit, capacity=limit)
-        if faults:
-            self.faults = FaultPlan(profile.faults, self.seed, now)
-        if (self._ramp is None) != (profile.ramp is None):
+        if old.changes != profile.changes:
+            self._changes_from, self._changes_done = now, 0
+        if old.ramp != profile.ramp:
             self._ramp = _ramp(profile)
         self._load(now)
+
+    def restart_faults(self, now: float) -> None:
+        """Let the profile's fault rules begin anew, their seconds from `now`."""
+        self.faults = FaultPlan(self.profile.faults, self.seed, now)
+
+    def raise_wall(self, kind: str, until: float) -> None:
+        """Refuse every request (`overloaded`) or connection until that second."""
+        self._walls[kind] = until
+
+    def refuses_connections(self, now: float) -> bool:
+        """Whether new connections are to be refused now."""
+        walled = now < self._walls.get("refuse_connections", 0.0)
+        return walled or self.faults.refuses_connections(now)
 
     def next_request_id(self) -> str:
         """`req_` and 24 characters, another one each time."""
@@ -229,6 +250,8 @@ class Account:
     def _staged(
         self, stage: str, call: Call, target: Target, now: float
     ) -> Refusal | None:
+        if stage == "overload" and now < self._walls.get("overloaded", 0.0):
+            return errors.NAMED["overloaded"]
         rule = self.faults.first(stage, target, now)
         if rule is None:
             return None
@@ -278,7 +301,7 @@ class Account:
         changes = sorted(self.profile.changes, key=lambda change: change.at)
         while self._changes_done < len(changes):
             change = changes[self._changes_done]
-            if now - self._started_at < change.at:
+            if now - self._changes_from < change.at:
                 return
             self._changes_done += 1
             for limiter in self._pools.values():

@@ -5,6 +5,7 @@
 - `POST /_control/set` takes a partial profile, in the profile's own format, plus
   `overloaded_seconds` and `refuse_connections_seconds`, which end by themselves.
   Faults given here replace all others and count their seconds from this call.
+  Tables are merged, lists replaced.
 - `POST /_control/reset` starts the account anew, under the profile it began with.
 """
 
@@ -16,7 +17,7 @@ from aiohttp import web
 
 from fanout.simulator.account import Account
 from fanout.simulator.clock import Clock
-from fanout.simulator.profile import Profile, ProfileError, build, merge
+from fanout.simulator.profile import ProfileError, build, merge
 from fanout.simulator.server import Service
 
 LAST_REQUESTS = 200
@@ -53,15 +54,19 @@ class Control:
 
     async def set(self, request: web.Request) -> web.Response:
         """Change the profile from now on."""
+        account, now = self._service.account, self._clock.now()
         try:
-            changed = changed_profile(
-                self._service.account.profile, await _body(request)
-            )
+            wishes = await _body(request)
+            walls = _walls(wishes)
+            table = merge(account.profile.model_dump(by_alias=True), wishes)
+            changed = build(table, "control")
         except ProfileError as error:
             return web.json_response({"error": str(error)}, status=400)
-        account = self._service.account
-        restarts = changed.faults != account.profile.faults
-        account.configure(changed, self._clock.now(), faults=restarts)
+        account.configure(changed, now)
+        if "faults" in wishes:
+            account.restart_faults(now)
+        for kind, seconds in walls.items():
+            account.raise_wall(kind, now + seconds)
         self._on_change()
         return web.json_response(
             {"ok": True, "profile": changed.model_dump(by_alias=True)}
@@ -89,15 +94,14 @@ async def _body(request: web.Request) -> dict[str, Any]:
     return body
 
 
-def changed_profile(profile: Profile, body: dict[str, Any]) -> Profile:
-    """The profile with a control call's wishes laid on it."""
-    wishes = dict(body)
-    walls = [
-        {"kind": kind, "to": wishes.pop(name)}
-        for name, kind in _WALLS.items()
-        if name in wishes
-    ]
-    if walls:
-        wishes["faults"] = [*wishes.get("faults", []), *walls]
-    base = profile.model_dump(by_alias=True)
-    return build(merge(base, wishes), "control")
+def _walls(wishes: dict[str, Any]) -> dict[str, float]:
+    """Take the walls out of the wishes: kind and seconds."""
+    walls: dict[str, float] = {}
+    for name, kind in _WALLS.items():
+        seconds = wishes.pop(name, None)
+        if seconds is None:
+            continue
+        if not isinstance(seconds, int | float) or isinstance(seconds, bool):
+            raise ProfileError(f"{name}: not a number; hint: give seconds")
+        walls[kind] = float(seconds)
+    return walls

@@ -140,7 +140,7 @@ async def serve(profile: Profile, given: argparse.Namespace) -> None:
         _watch_stdin(stopped)
     parent = os.getppid()
     while not stopped.is_set() and os.getppid() == parent:
-        if service.account.faults.refuses_connections(clock.now()):
+        if service.account.refuses_connections(clock.now()):
             await listener.close()
         else:
             await listener.open()
