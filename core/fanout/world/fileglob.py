@@ -177,7 +177,9 @@ class Walk:
             if not any(after):
                 continue
             path = prefix + entry.name
-            if reason := denial(entry.name):
+            if not entry.name.isprintable() and not _is_unicode(entry.name):
+                self._skip(os.fsencode(path).decode(errors="replace"), "no UTF-8 name")
+            elif reason := denial(entry.name):
                 self._skip(path, reason)
             elif entry.is_dir(follow_symlinks=False):
                 yield from self._below(folder, path, after, depth)
@@ -210,6 +212,15 @@ class Walk:
             yield from self._walk(opened, f"{path}/", states, depth + 1)
         finally:
             os.close(opened)
+
+
+def _is_unicode(name: str) -> bool:
+    """A name of other bytes cannot be put into a request."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _kind(entry: os.DirEntry[str]) -> Kind:

@@ -126,7 +126,7 @@ def failure(name: str, error: BaseException) -> ToolResult:
         given = as_result(content)
         return ToolResult(content=given.content, is_error=True)
     text = f"{name}: {type(error).__name__}: {_message(error)}"
-    return ToolResult(content=text[:_MAX_ERROR], is_error=True)
+    return ToolResult(content=_cut(text[:_MAX_ERROR]), is_error=True)
 
 
 def _message(error: BaseException) -> str:
@@ -172,6 +172,8 @@ def _are_blocks(items: list[Any]) -> bool:
 
 
 def _cut(text: str) -> str:
+    # Half a surrogate pair is a `str` in Python, and no text in a request.
+    text = text.encode(errors="replace").decode()
     if len(text) <= MAX_TEXT:
         return text
     return f"{text[:MAX_TEXT]}\n[cut: {MAX_TEXT:,} of {len(text):,} characters]"

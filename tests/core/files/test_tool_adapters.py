@@ -159,6 +159,7 @@ async def test_a_tool_that_hangs_is_left_to_itself() -> None:
     ("given", "content"),
     [
         ("text", "text"),
+        ("half \ud83d", "half ?"),
         (None, "done"),
         ([1, 2], "[1, 2]"),
         ([], "[]"),
