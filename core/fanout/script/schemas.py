@@ -1,0 +1,178 @@
+"""A script's schema as what the API takes, and as what checks an answer.
+
+A script gives a pydantic model, any type that pydantic can adapt (`list[Model]`),
+or a JSON schema as a dict. From it come:
+
+    wire        the schema sent: closed objects, no keyword the API refuses. A root
+                that is no object is wrapped as `{"items": …}` or `{"value": …}`
+    validate    bytes of an answer or of an output file to plain JSON, unwrapped;
+                raises ValueError with a text the agent can act on
+    load        that JSON to the value a script gets
+
+What `validate` returns is the JSON as the model wrote it, not a dump of the
+validated object: a file must check out again the next day, and a dump with
+computed fields would not.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from fanout.errors import UsageError
+from fanout.script.shapes import misfits
+from fanout.script.wire import closed, resolved
+
+PROBLEMS_SHOWN = 5
+
+_FENCE = re.compile(
+    rb"\A\s*```[A-Za-z]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*\Z", re.DOTALL
+)
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What an agent's answer has to be."""
+
+    wire: Mapping[str, Any]
+    wrapper: str | None
+    """Name of the one field around a root that is no object."""
+    check: Callable[[Any, bytes], Any]
+    """Plain JSON and its bytes to the value; raises ValueError."""
+
+    def validate(self, data: bytes) -> Any:
+        """Return the plain JSON of `data` when it fits, with or without wrapper."""
+        from pydantic_core import from_json, to_json  # noqa: PLC0415  slow
+
+        data = _bare(data)
+        if not data.strip():
+            raise ValueError("the answer is empty; give the JSON document")
+        try:
+            value = from_json(data, allow_inf_nan=False)
+        except ValueError as error:
+            raise ValueError(f"the answer is not valid JSON: {error}") from error
+        if self._is_wrapped(value):
+            inner = value[self.wrapper]
+            try:
+                self.check(inner, to_json(inner))
+            except ValueError:
+                if not self._fits(value, data):
+                    raise
+                return value
+            return inner
+        self.check(value, data)
+        return value
+
+    def load(self, value: Any) -> Any:
+        """Return the script's value for plain JSON that `validate` gave."""
+        from pydantic_core import to_json  # noqa: PLC0415  slow
+
+        return self.check(value, to_json(value))
+
+    def _is_wrapped(self, value: Any) -> bool:
+        return (
+            self.wrapper is not None
+            and isinstance(value, dict)
+            and set(value) == {self.wrapper}
+        )
+
+    def _fits(self, value: Any, data: bytes) -> bool:
+        try:
+            self.check(value, data)
+        except ValueError:
+            return False
+        return True
+
+
+def prepare(schema: Any) -> Schema:
+    """Return what `schema` asks for; raises `UsageError` when it cannot be sent."""
+    if isinstance(schema, Mapping):
+        return _of_dict(dict(schema))
+    if schema is None or isinstance(schema, str | bytes | int | float | list | tuple):
+        raise _unusable(schema, "it is a value, not a type")
+    try:
+        return _of_type(schema)
+    except TypeError:
+        return _of_type.__wrapped__(schema)
+
+
+def _of_dict(schema: dict[str, Any]) -> Schema:
+    def check(value: Any, data: bytes) -> Any:  # noqa: ARG001  one signature for both
+        if problems := list(misfits(value, schema)):
+            raise ValueError(_said(problems))
+        return value
+
+    return _made(schema, schema, check)
+
+
+@lru_cache(maxsize=256)
+def _of_type(schema: Any) -> Schema:
+    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415  slow
+    from pydantic.errors import PydanticUserError  # noqa: PLC0415
+
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(schema)
+        described = adapter.json_schema()
+    except (PydanticUserError, NameError, AttributeError) as error:
+        raise _unusable(schema, str(error).split("\n", 1)[0]) from error
+
+    def check(value: Any, data: bytes) -> Any:  # noqa: ARG001  one signature for both
+        try:
+            return adapter.validate_json(data)
+        except ValidationError as error:
+            raise ValueError(_said(_problems(error))) from error
+
+    return _made(schema, described, check)
+
+
+def _made(
+    schema: Any, described: dict[str, Any], check: Callable[[Any, bytes], Any]
+) -> Schema:
+    root = resolved(described, described)
+    wrapper = None
+    if root.get("type") != "object":
+        wrapper = "items" if root.get("type") == "array" else "value"
+    try:
+        wire = closed(described)
+    except ValueError as error:
+        raise _unusable(schema, str(error)) from error
+    if wrapper is not None:
+        definitions = wire.pop("$defs", None)
+        wire = {
+            **({"$defs": definitions} if definitions else {}),
+            "type": "object",
+            "properties": {wrapper: wire},
+            "required": [wrapper],
+            "additionalProperties": False,
+        }
+    return Schema(wire, wrapper, check)
+
+
+def _problems(error: Any) -> list[str]:
+    return [
+        f"{'.'.join(map(str, one['loc'])) or 'the document'}: {one['msg']}"
+        for one in error.errors(include_url=False, include_input=False)
+    ]
+
+
+def _said(problems: list[str]) -> str:
+    more = len(problems) - PROBLEMS_SHOWN
+    tail = f"; and {more} more" if more > 0 else ""
+    return "; ".join(problems[:PROBLEMS_SHOWN]) + tail
+
+
+def _bare(data: bytes) -> bytes:
+    data = data.removeprefix(_BOM)
+    fenced = _FENCE.match(data)
+    return fenced.group(1) if fenced else data
+
+
+def _unusable(schema: Any, why: str) -> UsageError:
+    name = schema.__name__ if isinstance(schema, type) else repr(schema)[:100]
+    return UsageError(
+        f"the schema {name} cannot be used: {why}",
+        hint="give a pydantic model, a type such as `list[Model]`, or a JSON schema "
+        "whose objects name their fields",
+    )
