@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,9 +53,7 @@ class SimulatedAccount:
         child = _spawn(profile, seed, extra or {}, port, stderr)
         told = _first_line(child)
         if "url" not in told:
-            child.kill()
-            child.wait()
-            _close(child)
+            _end(child)
             raise SimulatorError(
                 told.get("error", "the simulated account did not start")
             )
@@ -87,12 +86,7 @@ class SimulatedAccount:
 
     def stop(self) -> None:
         """End the child; harmless if it has ended."""
-        _close(self._child)
-        try:
-            self._child.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._child.kill()
-            self._child.wait()
+        _end(self._child)
 
     async def stop_async(self) -> None:
         """The same without holding an event loop up."""
@@ -185,3 +179,12 @@ def _close(child: "subprocess.Popen[bytes]") -> None:
         if pipe is not None:
             with contextlib.suppress(OSError):
                 pipe.close()
+
+
+def _end(child: "subprocess.Popen[bytes]") -> None:
+    _close(child)
+    try:
+        child.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
