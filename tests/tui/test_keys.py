@@ -1,0 +1,222 @@
+"""What keys do: looking changes nothing, acting sends exactly one command."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fanout.words.commands import (
+    CancelRow,
+    ChangeCeiling,
+    Export,
+    Pause,
+    Requeue,
+    Resume,
+    SetCeiling,
+    Stop,
+)
+from fanout_tui.keys import KEYS, keys_on
+from fanout_tui.screens.agent import AgentScreen
+from fanout_tui.screens.lists import LogScreen, ReportScreen
+from fanout_tui.screens.main import MainScreen
+from fanout_tui.view.glyphs import UNICODE
+from fanout_tui.view.help import help_lines
+from fanout_tui.view.spans import text_of
+from tui.stage import staged
+
+SCREENS = {
+    "main": MainScreen,
+    "agent": AgentScreen,
+    "log": LogScreen,
+    "report": ReportScreen,
+}
+LOOKING = sorted(
+    {
+        name
+        for key in KEYS
+        if key.looks and key.name not in {"palette"}
+        for name in key.keys
+        if not any(name in other.keys for other in KEYS if not other.looks)
+    }
+)
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_every_key_has_an_action(screen: str) -> None:
+    """A key of the table does something on each screen it is said to work on."""
+    for key in keys_on(screen):
+        assert callable(getattr(SCREENS[screen], f"action_{key.name}")), key.name
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_no_key_has_two_meanings_on_a_screen(screen: str) -> None:
+    names = [name for key in keys_on(screen) for name in key.keys]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("cells", [35, 75, 100])
+def test_every_key_is_in_help(screen: str, cells: int) -> None:
+    text = "\n".join(map(text_of, help_lines(screen, cells, UNICODE)))
+    for key in keys_on(screen):
+        assert all(part in text for part in key.shown.split()), key.name
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("scene", "keys", "command"),
+    [
+        ("running", ("p",), Pause()),
+        ("paused", ("p",), Resume()),
+        ("running", ("plus",), ChangeCeiling(1)),
+        ("running", ("equals_sign",), ChangeCeiling(1)),
+        ("running", ("minus",), ChangeCeiling(-1)),
+        ("running", ("right_square_bracket",), ChangeCeiling(5)),
+        ("running", ("left_square_bracket",), ChangeCeiling(-5)),
+        ("running", ("A",), SetCeiling(None)),
+        ("running", ("R", "y"), Requeue(None)),
+        ("running", ("e", "R", "y"), Requeue(None)),
+        ("running", ("e", "w"), Export(())),
+        ("running", ("q", "d"), Stop("drain", "quit")),
+        ("running", ("q", "a"), Stop("now", "quit")),
+        ("running", ("ctrl+c",), Stop("drain", "SIGINT")),
+        ("running", ("enter", "ctrl+c"), Stop("drain", "SIGINT")),
+        ("running", ("q", "ctrl+c"), Stop("drain", "SIGINT")),
+        ("running", ("enter", "p"), Pause()),
+    ],
+    ids=str,
+)
+async def test_acting(scene: str, keys: tuple[str, ...], command: object) -> None:
+    """A key that acts sends its command, once."""
+    async with staged(scene, keys=keys) as stage:
+        assert stage.handle.sent == [command]
+
+
+@pytest.mark.anyio
+async def test_requeue_this_row() -> None:
+    """`r` asks, and names the row; only then it is sent."""
+    async with staged("running", keys=("4", "r")) as stage:
+        assert stage.handle.sent == []
+        assert "requeue 1 missing row?" in stage.text()
+        row = stage.app.picking.cursor
+        await stage.press("y")
+        assert stage.handle.sent == [Requeue((row,))]
+
+
+@pytest.mark.anyio
+async def test_requeue_marked_rows() -> None:
+    """Marked rows go together; those that are not missing are left out."""
+    async with staged("running", keys=("4", "space", "space", "r", "y")) as stage:
+        (command,) = stage.handle.sent
+        assert isinstance(command, Requeue)
+        assert command.rows is not None
+        assert len(command.rows) == 2
+        assert stage.app.picking.marks == set()
+
+
+@pytest.mark.anyio
+async def test_cancel_asks() -> None:
+    """`x` names the row; anything but `y` cancels nothing."""
+    async with staged("running", keys=("x", "n", "x", "escape")) as stage:
+        assert stage.handle.sent == []
+        row = stage.app.picking.cursor
+        await stage.press("x", "y")
+        assert stage.handle.sent == [CancelRow(row)]
+
+
+@pytest.mark.anyio
+async def test_second_interrupt_stops_at_once() -> None:
+    async with staged("running", keys=("ctrl+c", "ctrl+c")) as stage:
+        modes = [command.mode for command in stage.handle.sent]
+        assert modes == ["drain", "now"]
+
+
+@pytest.mark.anyio
+async def test_the_ceiling_answers_with_its_forecast() -> None:
+    """Before the effect: what the change does to the fullest limit."""
+    async with staged("ceiling", keys=("plus",)) as stage:
+        last = stage.grid()[-1]
+        assert "ceiling 14 → 15 (manual; A gives it back to auto)" in last
+        assert "input tokens 40% → 43%, fits" in last
+
+
+@pytest.mark.anyio
+async def test_quit_leaves_a_finished_run_without_asking() -> None:
+    async with staged("finished", keys=("q",)) as stage:
+        assert stage.app.left == "quit"
+
+
+@pytest.mark.anyio
+async def test_plain_leaves_the_run_alone() -> None:
+    async with staged("running", keys=("q", "b")) as stage:
+        assert stage.app.left == "plain"
+        assert stage.handle.sent == []
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("scene", "code", "options", "left"),
+    [
+        ("finished", 143, {}, "signal"),
+        ("complete", 0, {"exit_when_done": True}, "done"),
+        ("finished", 3, {}, ""),
+    ],
+)
+async def test_the_end(scene: str, code: int, options: dict, left: str) -> None:
+    """A finished screen stays, unless nobody is there or wants it."""
+    async with staged(scene, **options) as stage:
+        snapshot = stage.handle.snapshot
+        end = replace(snapshot.end, exit_code=code)
+        stage.handle.snapshot = replace(snapshot, end=end)
+        stage.handle.over = True
+        stage.app.tick()
+        await stage.settle()
+        assert stage.app.left == left
+
+
+@pytest.mark.anyio
+async def test_the_screen_closes_once_a_drain_is_done() -> None:
+    async with staged("running", keys=("q", "d")) as stage:
+        assert stage.app.left == ""
+        stage.handle.snapshot = replace(stage.handle.snapshot, state="finished")
+        stage.handle.over = True
+        stage.app.tick()
+        assert stage.app.left == "drain"
+
+
+@pytest.mark.anyio
+async def test_looking_never_sends_anything() -> None:
+    """No sequence of looking keys changes the run."""
+    async with staged("running", (100, 30)) as stage:
+
+        async def try_all() -> None:
+            for key in LOOKING:
+                await stage.press(key)
+                assert stage.handle.sent == []
+                while stage.app.screen is not stage.app.screen_stack[1]:
+                    await stage.press("escape")
+                await stage.press("escape")
+
+        await try_all()
+        for opener in ("enter", "l", "e"):
+            for key in LOOKING:
+                await stage.press(opener)
+                await stage.press(key)
+                assert stage.handle.sent == []
+                while stage.app.screen is not stage.app.screen_stack[1]:
+                    await stage.press("escape")
+
+
+@pytest.mark.anyio
+@settings(
+    max_examples=6,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(keys=st.lists(st.sampled_from(LOOKING), min_size=5, max_size=15))
+async def test_any_sequence_of_looking_sends_nothing(
+    anyio_backend: str, keys: list[str]
+) -> None:
+    async with staged("running", (140, 45), keys=keys) as stage:
+        assert stage.handle.sent == []

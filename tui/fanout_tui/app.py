@@ -1,0 +1,365 @@
+"""The Textual app: ten times a second it takes the newest snapshot and draws it.
+
+It pulls, so a thousand events a second cost it ten frames; the order of the rows
+and the forecasts are made anew once a second. It owns no run state: a key either
+changes how one looks, or sends a command.
+"""
+
+import gc
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from fanout.words.commands import (
+    CancelRow,
+    Command,
+    Pause,
+    Requeue,
+    Resume,
+    Stop,
+)
+from fanout.words.model import Row
+from fanout.words.snapshot import Snapshot
+from fanout_tui.bridge import RunHandle
+from fanout_tui.crash import keep_traceback
+from fanout_tui.guard import install_guard
+from fanout_tui.keys import KEYS
+from fanout_tui.screens.agent import AgentScreen
+from fanout_tui.screens.base import RunScreen
+from fanout_tui.screens.dialog import AskScreen, HelpScreen
+from fanout_tui.screens.lists import LogScreen, ReportScreen
+from fanout_tui.screens.main import MainScreen
+from fanout_tui.text import plural
+from fanout_tui.theme import ANSI, DARK, THEMES
+from fanout_tui.view import ask
+from fanout_tui.view.copying import row_json, row_text
+from fanout_tui.view.forecast import eta
+from fanout_tui.view.glyphs import ASCII, UNICODE
+from fanout_tui.view.history import History
+from fanout_tui.view.look import OVER, Look
+from fanout_tui.view.picking import Picking
+
+TICK_S = 0.1
+SAID_S = 4.0
+SIGNAL_EXITS = frozenset({129, 130, 143})
+"""Exit codes after which nobody is there to read a finished screen."""
+
+
+class FanoutApp(App[None]):
+    """The screen of one run."""
+
+    TITLE = "fanout-tui"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "interrupt", show=False, priority=True),
+        Binding("ctrl+q", "leave", show=False, priority=True),
+    ]
+    CSS = "Screen { background: $background; }"
+
+    def __init__(
+        self,
+        handle: RunHandle,
+        *,
+        clock: Callable[[], float],
+        ascii: bool = False,  # noqa: A002
+        exit_when_done: bool = False,
+        no_color: bool = False,
+        ticking: bool = True,
+        prints: Callable[[str], None] | None = None,
+        **options: Any,
+    ) -> None:
+        install_guard()
+        super().__init__(**options)
+        self.handle = handle
+        self.snapshot: Snapshot | None = None
+        self.said: str | None = None
+        self.left = ""
+        """How the screen was left; empty while it is up."""
+        self.ascii = ascii
+        self.no_color = self.no_color or no_color
+        self._clock = clock
+        self._exit_when_done = exit_when_done
+        self._ticking = ticking
+        self._prints = prints
+        self._said_until = 0.0
+        self._leaving = ""
+        self._next_slow = 0.0
+        self._eta: float | None = None
+        self.picking = Picking()
+        self.history = History()
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = ANSI.name if self.no_color else DARK.name
+
+    # Frames.
+
+    def on_mount(self) -> None:
+        """Begin to draw."""
+        self.push_screen(MainScreen(self.picking, self.history))
+        if self._ticking:
+            self.set_interval(TICK_S, self.tick)
+        self.call_after_refresh(self.tick)
+
+    def tick(self) -> None:
+        """Take the newest snapshot, draw it, ask for the next."""
+        newest = self.handle.latest()
+        over = newest is not None and newest.state in OVER
+        fresh = newest is not self.snapshot
+        self.snapshot = newest
+        now = self._clock()
+        if self.said is not None and now >= self._said_until:
+            self.said = None
+            fresh = True
+        if self._leave_when_over(over=over):
+            return
+        if newest is None or (over and not fresh):
+            if newest is None or now >= self._next_slow:
+                self.handle.ask()
+                self._next_slow = now + 1.0
+            return
+        self.handle.ask()
+        if now >= self._next_slow or (over and fresh):
+            self._next_slow = now + 1.0
+            self.history.take(newest)
+            self._eta = eta(newest, now)
+            self.reorder()
+        self.draw()
+
+    def _leave_when_over(self, *, over: bool) -> bool:
+        """Close once the run has ended, where somebody asked for it."""
+        if not (over and self.handle.finished()):
+            return False
+        end = self.snapshot.end if self.snapshot else None
+        signalled = end is not None and end.exit_code in SIGNAL_EXITS
+        if not (self._leaving or signalled or self._exit_when_done):
+            return False
+        self.leave(self._leaving or ("signal" if signalled else "done"))
+        return True
+
+    def look(self) -> Look | None:
+        """How this frame is looked at."""
+        if self.snapshot is None:
+            return None
+        now = self.snapshot.at if self.snapshot.state in OVER else self._clock()
+        return Look(
+            self.snapshot,
+            now,
+            self.size.width,
+            self.size.height,
+            ASCII if self.ascii else UNICODE,
+            self._eta,
+        )
+
+    def draw(self) -> None:
+        """Draw the frontmost screen, if it shows the run."""
+        look = self.look()
+        screen = next((s for s in reversed(self.screen_stack) if _ready(s)), None)
+        if look is not None and isinstance(screen, RunScreen):
+            screen.show(look)
+
+    def reorder(self) -> None:
+        """List the rows anew."""
+        if self.snapshot is None:
+            return
+        over = self.snapshot.state in OVER
+        self.picking.reorder(self.snapshot.rows, self._clock(), over=over)
+        main = next((s for s in self.screen_stack if isinstance(s, MainScreen)), None)
+        if main is not None and main.is_mounted:
+            main.after_reorder()
+
+    def say(self, text: str) -> None:
+        """Answer a key, for a few seconds, where the footer is."""
+        self.said = text
+        self._said_until = self._clock() + SAID_S
+        self.draw()
+
+    # What keys lead to.
+
+    def act(self, command: Command, answer: str) -> None:
+        """Send a command and say what it will do."""
+        self.handle.send(command)
+        self.handle.ask()
+        self.say(answer)
+
+    def toggle_pause(self) -> None:
+        """Pause, or resume."""
+        if self.snapshot is None or self.snapshot.state in OVER:
+            self.say("the run is over")
+        elif self.snapshot.state == "paused":
+            self.act(Resume(), "resumed")
+        else:
+            flying = plural(self.snapshot.ceiling.in_flight, "call")
+            self.act(Pause(), f"paused: nothing new is sent, {flying} in flight go on")
+
+    def ask_requeue(self, rows: Sequence[Row] | None) -> None:
+        """Ask, then reopen these missing rows; None: all of them."""
+        if self.snapshot is None:
+            return
+        every = rows is None
+        missing = ask.reopenable(
+            list(self.snapshot.rows.values()) if rows is None else rows
+        )
+        if not missing:
+            self.say("nothing is missing" if every else "this row is not missing")
+            return
+        command = Requeue(None if every else tuple(row.id for row in missing))
+
+        def answered(answer: str | None) -> None:
+            if answer == "y":
+                self.picking.marks.clear()
+                self.act(command, f"{plural(len(missing), 'row')} requeued")
+
+        self._ask(ask.ask_requeue(self.snapshot, missing), answered)
+
+    def ask_cancel(self, row: Row | None) -> None:
+        """Ask, then give a row up."""
+        if row is None or row.end is not None:
+            self.say("this row has ended")
+            return
+        target = row.id
+
+        def answered(answer: str | None) -> None:
+            if answer == "y":
+                self.act(CancelRow(target), f"{target} cancelled")
+
+        self._ask(ask.ask_cancel(row), answered)
+
+    def ask_quit(self) -> None:
+        """Leave at once when the run is over, else ask how."""
+        if self.snapshot is None or self.snapshot.state in OVER:
+            self.leave("quit")
+            return
+
+        def answered(answer: str | None) -> None:
+            match answer:
+                case "d":
+                    self._stop("drain", "quit")
+                case "a":
+                    self._stop("now", "quit")
+                case "b":
+                    self.leave("plain")
+
+        self._ask(ask.ask_quit(self.snapshot), answered)
+
+    def _ask(
+        self, question: ask.Question, answered: Callable[[str | None], None]
+    ) -> None:
+        screen = AskScreen(question, plain_border=self.ascii)
+        self.push_screen(screen, answered)
+
+    def _stop(self, mode: str, cause: str) -> None:
+        self._leaving = mode
+        words = "draining: what flies finishes" if mode == "drain" else "stopping"
+        self.act(Stop(mode, cause), f"{words}; the screen closes then")
+
+    def interrupt(self) -> None:
+        """Ctrl-C: drain, then at once; leaves a run that is over."""
+        if self.snapshot is None or self.snapshot.state in OVER:
+            self.leave("quit")
+        elif self._leaving or self.snapshot.state in {"draining", "stopping"}:
+            self._stop("now", "SIGINT")
+        else:
+            self._stop("drain", "SIGINT")
+
+    def action_interrupt(self) -> None:
+        """Ctrl-C on any screen, dialogs included."""
+        if isinstance(self.screen, AskScreen):
+            self.screen.dismiss(None)
+        self.interrupt()
+
+    def action_leave(self) -> None:
+        """Ctrl-Q: as q."""
+        if not isinstance(self.screen, AskScreen):
+            self.ask_quit()
+
+    def leave(self, how: str) -> None:
+        """Take the screen down."""
+        self.left = self.left or how
+        self.exit()
+
+    def open_agent(self) -> None:
+        """Go to the agent under the cursor."""
+        self._go(AgentScreen(self.picking))
+
+    def open_report(self) -> None:
+        """Go to the report."""
+        self._go(ReportScreen())
+
+    def open_log(self) -> None:
+        """Go to the log."""
+        self._go(LogScreen())
+
+    def _go(self, screen: RunScreen) -> None:
+        """Sub-screens replace each other, so that esc always leads to the rows."""
+        if isinstance(self.screen, RunScreen) and self.screen.KIND != "main":
+            self.switch_screen(screen)
+        else:
+            self.push_screen(screen)
+
+    def show_help(self, kind: str) -> None:
+        """The keys of a screen."""
+        self.push_screen(HelpScreen(kind, ASCII if self.ascii else UNICODE))
+
+    def copy_row(self, row: Row | None, *, as_json: bool) -> None:
+        """Send a row to the clipboard; no terminal says whether it took it."""
+        if row is None or self.snapshot is None:
+            return
+        look = self.look()
+        assert look is not None
+        self.copy_to_clipboard(row_json(row) if as_json else row_text(look, row))
+        folder = self.snapshot.run.folder
+        self.say(f"sent to the clipboard (also in {folder})")
+
+    def get_system_commands(self, screen: Screen[Any]) -> Any:
+        """The palette: every key of the screen by what it does, and the themes."""
+        if isinstance(screen, RunScreen):
+            for key in KEYS:
+                action = getattr(screen, f"action_{key.name}", None)
+                if screen.KIND in key.on and action is not None:
+                    title = f"{key.does} ({key.shown})"
+                    yield SystemCommand(title, key.group, action)
+        for theme in THEMES:
+            title = f"theme {theme.name.removeprefix('fanout-')}"
+            yield SystemCommand(title, "Colours", _setter(self, theme.name))
+
+    # Ends.
+
+    def _print(self, text: str, stderr: bool = False) -> None:
+        """A `print` under the screen becomes a log line, like all other output."""
+        if self._prints is None:
+            super()._print(text, stderr)
+        else:
+            self._prints(text)
+
+    def panic(self, *_renderables: Any) -> None:
+        """The driver failed, as it does when the terminal is gone."""
+        self.left = "crashed"
+        self._close_messages_no_wait()
+
+    def freeze_heap(self) -> None:
+        """Leave what was loaded out of later collections: they cost 80 ms."""
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 100)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Go down at once: Textual's own traceback with locals takes seconds."""
+        self.left = "crashed"
+        self._return_code = 1
+        if self._exception is None:
+            self._exception = error
+            self._exception_event.set()
+        folder = self.snapshot.run.folder if self.snapshot else None
+        keep_traceback(error, folder)
+        self._close_messages_no_wait()
+
+
+def _ready(screen: Screen[Any]) -> bool:
+    return isinstance(screen, RunScreen) and screen.is_mounted
+
+
+def _setter(app: FanoutApp, theme: str) -> Callable[[], None]:
+    return lambda: setattr(app, "theme", theme)

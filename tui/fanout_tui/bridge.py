@@ -1,0 +1,45 @@
+"""The seam between the screen and the run.
+
+The screen pulls: ten times a second it takes the newest snapshot and asks for a
+fresh one. It changes nothing itself; whatever a key does goes over as a command.
+No method here may wait for the run, with one exception that says so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from fanout.words.commands import Command
+from fanout.words.model import RowId
+from fanout.words.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptLine:
+    """One entry of an agent's conversation."""
+
+    at: float
+    """Wall-clock second."""
+    kind: str
+    """`prompt`, `text`, `tool`, `result` or `note`."""
+    text: str
+    """May have several lines; it is cleaned where it is drawn."""
+
+
+class RunHandle(Protocol):
+    """A run, live or recorded, as the screen and the plain output see it."""
+
+    def latest(self) -> Snapshot | None:
+        """The newest snapshot; thread-safe and cheap. None before the first."""
+
+    def ask(self) -> None:
+        """Have a fresh snapshot built; it arrives in `latest` within milliseconds."""
+
+    def send(self, command: Command) -> None:
+        """Hand a command over; thread-safe."""
+
+    def transcript(self, row: RowId) -> Sequence[TranscriptLine]:
+        """A row's conversation, oldest first. May read files: use a worker."""
+
+    def finished(self) -> bool:
+        """True once the run's last fact is written."""

@@ -1,0 +1,75 @@
+"""Starts the screen on the terminal and gives the terminal back, however it ends.
+
+Textual restores the terminal when it is asked to quit, and only then; here the
+same is done after an exception, on the way out of every signal, and once more
+when the process ends.
+"""
+
+import atexit
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from fanout_tui.app import FanoutApp
+from fanout_tui.bridge import RunHandle
+from fanout_tui.crash import keep_traceback
+from fanout_tui.driver import driver_for
+from fanout_tui.stdio import Stdio, Terminal
+
+if TYPE_CHECKING:
+    from fanout.words.snapshot import Snapshot
+
+_taken: list[Terminal] = []
+"""The terminal while a screen has it; the process has only one."""
+
+
+def restore_terminal() -> None:
+    """Give the terminal back, if a screen still has it. Safe in signal handlers."""
+    for terminal in _taken:
+        terminal.restore()
+
+
+def run_screen(
+    handle: RunHandle,
+    *,
+    clock: Callable[[], float],
+    ascii: bool = False,  # noqa: A002
+    no_color: bool = False,
+    exit_when_done: bool = False,
+    make: Callable[..., FanoutApp] = FanoutApp,
+) -> str:
+    """Run the screen in this (the main) thread; say how it was left.
+
+    `quit`: after the run had ended. `drain`, `now`: by such a stop, once it was
+    done. `done`: by itself (`exit_when_done`). `signal`: the run was stopped from
+    outside. `plain`: the user wants plain output. `crashed`: it failed, the run
+    goes on.
+    """
+    with Stdio(handle.send) as stdio:
+        _taken.append(stdio.terminal)
+        atexit.register(restore_terminal)
+        options: dict[str, Any] = {
+            "ascii": ascii,
+            "no_color": no_color,
+            "exit_when_done": exit_when_done,
+            "prints": stdio.write,
+            "driver_class": driver_for(stdio.terminal),
+        }
+        try:
+            return _run(make(handle, clock=clock, **options))
+        except Exception as error:  # noqa: BLE001  (the run goes on without a screen)
+            keep_traceback(error, _folder(handle))
+            return "crashed"
+        finally:
+            stdio.terminal.restore()
+            _taken.remove(stdio.terminal)
+            atexit.unregister(restore_terminal)
+
+
+def _run(app: FanoutApp) -> str:
+    app.run()
+    return app.left or "quit"
+
+
+def _folder(handle: RunHandle) -> str | None:
+    latest: Snapshot | None = handle.latest()
+    return latest.run.folder if latest is not None else None

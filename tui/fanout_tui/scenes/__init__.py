@@ -1,0 +1,1 @@
+"""Fixed moments of an invented run, for pictures and tests."""

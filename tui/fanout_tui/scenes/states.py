@@ -1,0 +1,304 @@
+"""The states a run can be in, each as one snapshot."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from fanout.words.model import Cause, Dimension, MissingKind, Row, RowId, Status, Usage
+from fanout.words.snapshot import (
+    BucketView,
+    CeilingView,
+    Counts,
+    Gate,
+    LogLine,
+    PoolView,
+    RunEnd,
+    RunInfo,
+    Snapshot,
+    Totals,
+)
+from fanout_tui.scenes.rows import MODEL, NOW, POOL, START, live, missing, row
+
+_RUN = RunInfo(
+    id="20270115-audit-7f3a",
+    name="audit_modules",
+    folder=".fanout/20270115-audit-7f3a",
+    script="audit_modules.py",
+    arguments=("src",),
+    endpoint="simulated:evaluation",
+    simulated=True,
+    model=MODEL,
+    life=1,
+    started_at=START,
+)
+_FINISH = "fanout-tui resume 20270115-audit-7f3a"
+
+
+def _counted(rows: dict[RowId, Row]) -> Counts:
+    every = [row.status for row in rows.values()]
+    return Counts(**{status.value: every.count(status) for status in Status})
+
+
+def _rows(**counts: int) -> dict[RowId, Row]:
+    """So many rows of each status, in the order of their numbers."""
+    statuses = [Status(name) for name, count in counts.items() for _ in range(count)]
+    return {r.id: r for r in (row(n, s) for n, s in enumerate(statuses))}
+
+
+def _pool(share: float, held: int = 60_000) -> PoolView:
+    limit = 400_000
+    spent = int(limit * share)
+    return PoolView(
+        name=POOL,
+        models=(MODEL,),
+        buckets=(
+            BucketView(
+                dimension=Dimension.REQUESTS,
+                limit=1_000,
+                capacity=1_000.0,
+                free=759.0,
+                spent=int(241 * share),
+                held=8,
+                forecast=int(228 * share),
+            ),
+            BucketView(
+                dimension=Dimension.INPUT,
+                limit=limit,
+                capacity=limit * 1.0,
+                free=12_000.0,
+                spent=spent,
+                held=min(held, limit - spent),
+                forecast=int(spent * 0.95),
+            ),
+            BucketView(
+                dimension=Dimension.OUTPUT,
+                limit=80_000,
+                capacity=80_000.0,
+                free=45_000.0,
+                spent=int(36_000 * share),
+                held=6_400,
+                forecast=int(34_000 * share),
+            ),
+        ),
+        cached=212_000,
+    )
+
+
+def _log(rows: dict[RowId, Row]) -> tuple[LogLine, ...]:
+    ids = list(rows)
+    texts = [
+        ("info", "call 61 sent, about 18k input tokens", 10),
+        ("warning", "429 input tokens per minute, retry-after 7 s", 12),
+        ("info", "done: 8 findings", 3),
+        ("info", "script: 19 modules read", None),
+        ("info", "call 62 sent, about 21k input tokens", 11),
+        ("info", "done: 3 findings", 4),
+        ("warning", "answer sent back: `line` must be an integer", 9),
+        ("info", "done: no findings", 5),
+    ]
+    return tuple(
+        LogLine(
+            number=n + 1,
+            at=NOW - 16 + 2 * n,
+            level=level,
+            text=text,
+            row=ids[at] if at is not None and at < len(ids) else None,
+        )
+        for n, (level, text, at) in enumerate(texts)
+    )
+
+
+def _snapshot(rows: dict[RowId, Row], state: str = "running") -> Snapshot:
+    counts = _counted(rows)
+    queued = tuple(r.id for r in rows.values() if r.status is Status.QUEUED)
+    gate = Gate(
+        pool=POOL,
+        waiting=queued,
+        cause=Cause.INPUT if queued else None,
+        until=NOW + 1.0 if queued else None,
+        detail="needs 42k, 12k free",
+    )
+    return Snapshot(
+        at=NOW,
+        run=_RUN,
+        state=state,
+        rows=rows,
+        counts=counts,
+        phases=("audit",),
+        live={r.id: live(r.order) for r in rows.values() if r.status is Status.RUNNING},
+        pools=(_pool(0.97),),
+        gates={POOL: gate},
+        ceiling=CeilingView(limit=24, user=None, in_flight=counts.running),
+        totals=Totals(
+            useful=Usage(1_210_000, 148_000, 2_340_000, 96_000),
+            wasted=Usage(14_200, 1_100, 36_000, 0),
+            refusals_429=12,
+            dollars=1.53,
+        ),
+        log=_log(rows),
+    )
+
+
+def running() -> Snapshot:
+    """In full flight, input tokens the bottleneck."""
+    rows = _rows(done=34, running=14, throttled=3, missing=2, queued=47)
+    rows = _with_error(rows)
+    return _snapshot(rows)
+
+
+def _with_error(rows: dict[RowId, Row]) -> dict[RowId, Row]:
+    """The first missing row as a rejected one."""
+    first = next(r for r in rows.values() if r.status is Status.MISSING)
+    text = "400 invalid_request_error: prompt is too long"
+    return {**rows, first.id: missing(first, MissingKind.REJECTED, text)}
+
+
+def starting() -> Snapshot:
+    """The script is being loaded."""
+    bare = _snapshot({}, "starting")
+    return replace(bare, pools=(), gates={}, log=(), totals=Totals(), at=START + 0.4)
+
+
+def empty() -> Snapshot:
+    """It runs and has asked for nothing."""
+    return replace(starting(), state="running")
+
+
+def learning() -> Snapshot:
+    """No limits known yet."""
+    made = _snapshot(_rows(running=2, queued=38))
+    buckets = tuple(
+        replace(bucket, limit=None, capacity=None, free=None, spent=0, forecast=0)
+        for bucket in _pool(0.0).buckets
+    )
+    queued = made.gates[POOL].waiting
+    gate = Gate(pool=POOL, waiting=queued, cause=Cause.LEARNING, until=None)
+    pools = (PoolView(name=POOL, models=(MODEL,), buckets=buckets),)
+    return replace(made, pools=pools, gates={POOL: gate}, totals=Totals())
+
+
+def paused() -> Snapshot:
+    """Paused by the user."""
+    return replace(running(), state="paused")
+
+
+def overloaded() -> Snapshot:
+    """Held by a wall of 529."""
+    made = running()
+    gate = replace(made.gates[POOL], cause=Cause.BREAKER, until=NOW + 18, detail="")
+    return replace(made, gates={POOL: gate}, pools=(_pool(0.41),))
+
+
+def budget() -> Snapshot:
+    """The budget lets nothing more through."""
+    made = running()
+    gate = replace(
+        made.gates[POOL],
+        cause=Cause.BUDGET,
+        until=None,
+        detail="$9.87 of $10.00, worst case of the next call $0.31",
+    )
+    return replace(made, gates={POOL: gate}, pools=(_pool(0.5),))
+
+
+def ceiling() -> Snapshot:
+    """Held by the user's ceiling."""
+    made = running()
+    gate = replace(made.gates[POOL], cause=Cause.CEILING, until=None, detail="")
+    view = CeilingView(limit=14, user=14, in_flight=14)
+    return replace(made, gates={POOL: gate}, pools=(_pool(0.4),), ceiling=view)
+
+
+def draining() -> Snapshot:
+    """Asked to stop; what flies finishes."""
+    return replace(running(), state="draining")
+
+
+def _over(rows: dict[RowId, Row], end: RunEnd, state: str = "finished") -> Snapshot:
+    made = _snapshot(rows, state)
+    view = CeilingView(limit=24, user=None, in_flight=0)
+    return replace(
+        made, end=end, gates={}, live={}, pools=(_pool(0.6, held=0),), ceiling=view
+    )
+
+
+def finished() -> Snapshot:
+    """At its end, with holes."""
+    rows = _with_error(_rows(done=94, missing=6))
+    return _over(
+        rows,
+        RunEnd(
+            exit_code=3,
+            complete=False,
+            accepted=False,
+            reason="6 of 100 partitions are missing",
+            finish=_FINISH,
+        ),
+    )
+
+
+def complete() -> Snapshot:
+    """At its end, whole."""
+    end = RunEnd(
+        exit_code=0,
+        complete=True,
+        accepted=True,
+        reason="every expected partition is done",
+        finish="",
+        result="12 findings",
+    )
+    return _over(_rows(done=40), end)
+
+
+def raised() -> Snapshot:
+    """The script raised."""
+    rows = _rows(done=34, missing=66)
+    rows = {
+        r.id: r
+        if r.status is Status.DONE
+        else missing(r, MissingKind.SCRIPT, "the script raised before it could end")
+        for r in rows.values()
+    }
+    text = "the script raised KeyError: 'findings' (audit_modules.py, line 31)"
+    end = RunEnd(
+        exit_code=1, complete=False, accepted=False, reason=text, finish=_FINISH
+    )
+    return _over(rows, end)
+
+
+def crashed() -> Snapshot:
+    """The engine itself failed; no row stays running."""
+    rows = _rows(done=34, missing=66)
+    rows = {
+        r.id: r
+        if r.status is Status.DONE
+        else missing(r, MissingKind.INTERRUPTED, "the engine stopped (in doubt)")
+        for r in rows.values()
+    }
+    end = RunEnd(
+        exit_code=70,
+        complete=False,
+        accepted=False,
+        reason="a defect of fanout-tui: KeyError: 'usage'",
+        finish=_FINISH,
+    )
+    return _over(rows, end, "crashed")
+
+
+SCENES: dict[str, Callable[[], Snapshot]] = {
+    made.__name__: made
+    for made in (
+        running,
+        starting,
+        empty,
+        learning,
+        paused,
+        overloaded,
+        budget,
+        ceiling,
+        draining,
+        finished,
+        complete,
+        raised,
+        crashed,
+    )
+}

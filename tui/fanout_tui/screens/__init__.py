@@ -1,0 +1,1 @@
+"""The screens: which widgets stand where, and what each key does."""

@@ -1,0 +1,206 @@
+"""One agent, with its conversation.
+
+The conversation may be read from files, so a worker thread fetches it; the list
+follows its end until the user scrolls up.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.worker import get_current_worker
+
+from fanout.words.model import Row, RowId, Status
+from fanout_tui.bridge import TranscriptLine
+from fanout_tui.screens.base import RunScreen, bindings_for
+from fanout_tui.view.agent import agent_lines, tabs_line, transcript_lines
+from fanout_tui.view.look import Look
+from fanout_tui.view.picking import Picking
+from fanout_tui.view.spans import Line
+from fanout_tui.view.top import top_line
+from fanout_tui.widgets.lines import Block, LineList
+
+RELOAD_S = 1.0
+
+
+class AgentScreen(RunScreen):
+    """The head, four tabs, and the lines of the chosen one."""
+
+    KIND = "agent"
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("agent")
+
+    def __init__(self, picking: Picking) -> None:
+        super().__init__()
+        self._picking = picking
+        self._list = LineList(id="transcript")
+        self._tab = 0
+        self._entries: Sequence[TranscriptLine] | None = None
+        self._of: RowId | None = None
+        self._loaded_at = 0.0
+        self._drawn: tuple[int, int, int] | None = None
+        self._lines: list[Line] = []
+        self._at_end = True
+
+    def compose(self) -> ComposeResult:
+        """Head, list, footer."""
+        yield Block(id="head")
+        yield self._list
+        yield Block(id="footer")
+
+    def show(self, look: Look) -> None:
+        """Draw a frame; fetch the conversation again when it may have grown."""
+        row = self._row(look)
+        if row is None:
+            return
+        self._reload(look, row)
+        place = f"row {self._picking.index + 1} of {len(self._picking.order)}"
+        head = [
+            top_line(look),
+            *agent_lines(look, row, place),
+            tabs_line(look, self._tab, self._note()),
+        ]
+        self.query_one("#head", Block).show(head)
+        self._show_lines(look.sized(self._list.cells or look.width))
+        self.show_footer(look)
+
+    def _row(self, look: Look) -> Row | None:
+        cursor = self._picking.cursor
+        return look.snapshot.rows.get(cursor) if cursor is not None else None
+
+    def _note(self) -> str:
+        if self._entries is None:
+            return "reading"
+        return "following" if self._at_end else "G follows"
+
+    def _show_lines(self, look: Look) -> None:
+        entries = self._entries or ()
+        drawn = (len(entries), self._tab, look.width)
+        if drawn != self._drawn:
+            self._drawn = drawn
+            start = look.snapshot.run.started_at
+            self._lines = transcript_lines(look, entries, self._tab, start)
+        lines = self._lines
+        self._list.list(len(lines), lambda y: (lines[y], False))
+        if self._at_end:
+            self._list.jump(len(lines) - self._list.size.height)
+
+    def _reload(self, look: Look, row: Row) -> None:
+        if self._of != row.id:
+            self._of, self._entries, self._drawn = row.id, None, None
+            self._at_end = True
+        elif (
+            self._entries is not None
+            and (
+                look.now - self._loaded_at < RELOAD_S
+                or row.status in {Status.DONE, Status.MISSING}
+            )
+        ) or look.now - self._loaded_at < RELOAD_S:
+            return
+        self._loaded_at = look.now
+        self.run_worker(
+            lambda: self._fetch(row.id), thread=True, exclusive=True, group="transcript"
+        )
+
+    def _fetch(self, row: RowId) -> None:
+        """In a worker thread: it may read files."""
+        worker = get_current_worker()
+        entries = self.fanout.handle.transcript(row)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._take, row, entries)
+
+    def _take(self, row: RowId, entries: Sequence[TranscriptLine]) -> None:
+        if row == self._of:
+            self._entries = entries
+            self.fanout.draw()
+
+    def _scroll(self, by: int) -> None:
+        top = self._list.scroll_offset.y + by
+        last = max(0, self._list.count - self._list.size.height)
+        self._at_end = top >= last
+        self._list.jump(min(top, last))
+        self.fanout.draw()
+
+    def action_down(self) -> None:
+        """One line down."""
+        self._scroll(1)
+
+    def action_up(self) -> None:
+        """One line up."""
+        self._scroll(-1)
+
+    def action_page_down(self) -> None:
+        """A page down."""
+        self._scroll(self._list.page())
+
+    def action_page_up(self) -> None:
+        """A page up."""
+        self._scroll(-self._list.page())
+
+    def action_top(self) -> None:
+        """To the first line."""
+        self._scroll(-self._list.count)
+
+    def action_bottom(self) -> None:
+        """To the end, and follow it."""
+        self._scroll(self._list.count)
+
+    def action_next(self) -> None:
+        """The next agent in the list."""
+        self._picking.move(1)
+        self.fanout.draw()
+
+    def action_previous(self) -> None:
+        """The agent before this one."""
+        self._picking.move(-1)
+        self.fanout.draw()
+
+    def action_tab_1(self) -> None:
+        """The whole conversation."""
+        self._choose(0)
+
+    def action_tab_2(self) -> None:
+        """The prompt."""
+        self._choose(1)
+
+    def action_tab_3(self) -> None:
+        """The last answer."""
+        self._choose(2)
+
+    def action_tab_4(self) -> None:
+        """Calls and refusals."""
+        self._choose(3)
+
+    def _choose(self, tab: int) -> None:
+        self._tab = tab
+        self._at_end = tab in {0, 3}
+        if not self._at_end:
+            self._list.jump(0)
+        self.fanout.draw()
+
+    def _shown(self) -> Row | None:
+        snapshot = self.fanout.snapshot
+        if snapshot is None or self._of is None:
+            return None
+        return snapshot.rows.get(self._of)
+
+    def action_copy(self) -> None:
+        """Send the row to the clipboard as text."""
+        self.fanout.copy_row(self._shown(), as_json=False)
+
+    def action_copy_json(self) -> None:
+        """Send the row to the clipboard as JSON."""
+        self.fanout.copy_row(self._shown(), as_json=True)
+
+    def action_pause(self) -> None:
+        """Pause, or resume, the run."""
+        self.fanout.toggle_pause()
+
+    def action_requeue(self) -> None:
+        """Ask, then reopen this row."""
+        row = self._shown()
+        self.fanout.ask_requeue([row] if row else [])
+
+    def action_cancel(self) -> None:
+        """Ask, then give the row up."""
+        self.fanout.ask_cancel(self._shown())

@@ -1,0 +1,99 @@
+"""What all screens share: they are shown snapshots; keys come from one table."""
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from fanout_tui.keys import keys_on
+from fanout_tui.view.footer import footer_line, message_line
+from fanout_tui.view.look import Look
+from fanout_tui.widgets.lines import Block
+
+if TYPE_CHECKING:
+    from fanout_tui.app import FanoutApp
+
+
+def bindings_for(screen: str) -> list[BindingType]:
+    """The bindings of a screen, from the key table."""
+    return [
+        Binding(
+            ",".join(key.keys),
+            key.name,
+            key.does,
+            show=False,
+            priority=key.name == "interrupt",
+        )
+        for key in keys_on(screen)
+    ]
+
+
+class RunScreen(Screen[None]):
+    """A screen that shows a run."""
+
+    KIND: ClassVar[str] = "main"
+    AUTO_FOCUS = ""
+    DEFAULT_CSS = "RunScreen { layout: vertical; overflow: hidden; }"
+
+    @property
+    def fanout(self) -> "FanoutApp":
+        """The app, by its own type."""
+        return cast("FanoutApp", self.app)
+
+    def show(self, look: Look) -> None:
+        """Draw a frame."""
+        raise NotImplementedError
+
+    def show_footer(self, look: Look) -> None:
+        """The keys, or the answer to the last one."""
+        footer = self.query_one("#footer", Block)
+        said = self.fanout.said
+        if said is not None:
+            footer.show([message_line(said, look.width)])
+            return
+        words = {"pause": "resume"} if look.snapshot.state == "paused" else {}
+        footer.show([footer_line(self.KIND, look.width, words, over=look.over)])
+
+    def on_resize(self) -> None:
+        """Draw anew in the new room."""
+        self.call_after_refresh(self.fanout.draw)
+
+    def on_line_list_resized(self) -> None:
+        """Draw anew in the list's new room."""
+        self.fanout.draw()
+
+    def on_screen_resume(self) -> None:
+        """Draw at once when this screen comes to the front."""
+        self.call_after_refresh(self.fanout.draw)
+
+    def action_interrupt(self) -> None:
+        """Ctrl-C: drain first, stop at once the second time."""
+        self.fanout.interrupt()
+
+    def action_help(self) -> None:
+        """Show the keys of this screen."""
+        self.fanout.show_help(self.KIND)
+
+    def action_palette(self) -> None:
+        """Every action by its name."""
+        self.app.action_command_palette()
+
+    def action_report(self) -> None:
+        """Go to the report."""
+        self.fanout.open_report()
+
+    def action_log(self) -> None:
+        """Go to the log."""
+        self.fanout.open_log()
+
+    def action_back(self) -> None:
+        """Back to where one came from."""
+        self.app.pop_screen()
+
+    def action_back_q(self) -> None:
+        """Back, by the key that leaves the main screen."""
+        self.action_back()
+
+    def action_requeue_all(self) -> None:
+        """Ask, then reopen all missing rows."""
+        self.fanout.ask_requeue(None)

@@ -1,0 +1,110 @@
+"""Overlays: a question with its answers, and the help."""
+
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.screen import ModalScreen
+
+from fanout_tui.text import cut_end, width
+from fanout_tui.view.ask import Question
+from fanout_tui.view.glyphs import Glyphs
+from fanout_tui.view.help import help_lines
+from fanout_tui.view.spans import Line, Span
+from fanout_tui.widgets.lines import Block, LineList
+
+_BOX_CSS = """
+{name} {{ align: center middle; background: $background 40%; }}
+{name} > Container {{ height: auto; max-height: 100%; max-width: 100%;
+    border: {border} $fan-faint; padding: 0 1; background: $fan-band; }}
+"""
+
+
+class AskScreen(ModalScreen[str | None]):
+    """A question; dismissed with the key of the answer, None for esc."""
+
+    DEFAULT_CSS = _BOX_CSS.format(name="AskScreen", border="round")
+
+    def __init__(self, question: Question, *, plain_border: bool) -> None:
+        super().__init__()
+        self._question = question
+        self._plain_border = plain_border
+
+    def compose(self) -> ComposeResult:
+        """The box."""
+        with Container():
+            yield Block(id="ask")
+
+    def on_mount(self) -> None:
+        """Draw the question as wide as it needs."""
+        box = self.query_one(Container)
+        if self._plain_border:
+            box.styles.border = ("ascii", "white")
+        room = self.app.size.width - 4
+        lines = self._lines(room)
+        needed = max(sum(width(span.text) for span in line) for line in lines)
+        box.styles.width = min(room, needed) + 4
+        self.query_one("#ask", Block).show(lines)
+
+    def _lines(self, room: int) -> list[Line]:
+        asked = self._question
+        lines: list[Line] = [(Span(cut_end(asked.title, room), "title"),), ()]
+        lines += [(Span(cut_end(text, room)),) for text in asked.lines]
+        lines.append(())
+        lines += [
+            (Span(f" {key:<4}", "key"), Span(cut_end(text, room - 5)))
+            for key, text in asked.answers
+        ]
+        return lines
+
+    def on_key(self, event: events.Key) -> None:
+        """An answer, or back."""
+        event.stop()
+        if event.key in {"escape", "q"}:
+            self.dismiss(None)
+        elif event.key == "ctrl+c":
+            self.dismiss("ctrl+c")
+        elif event.key in {key for key, _ in self._question.answers}:
+            self.dismiss(event.key)
+
+
+class HelpScreen(ModalScreen[None]):
+    """The keys of a screen; any other key closes it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = []
+    DEFAULT_CSS = _BOX_CSS.format(name="HelpScreen", border="round")
+
+    def __init__(self, kind: str, glyphs: Glyphs) -> None:
+        super().__init__()
+        self._kind = kind
+        self._glyphs = glyphs
+        self._list = LineList(id="keys")
+
+    def compose(self) -> ComposeResult:
+        """The box."""
+        with Container():
+            yield self._list
+
+    def on_mount(self) -> None:
+        """Draw as much as fits; the rest scrolls."""
+        box = self.query_one(Container)
+        if self._glyphs.ascii:
+            box.styles.border = ("ascii", "white")
+        room = min(self.app.size.width - 5, 100)
+        lines = help_lines(self._kind, room, self._glyphs)
+        box.styles.width = room + 5
+        self._list.styles.height = min(len(lines), self.app.size.height - 2)
+        self._list.list(len(lines), lambda y: (lines[y], False))
+        self.call_after_refresh(self._list.look_again)
+
+    def on_key(self, event: events.Key) -> None:
+        """Scroll, or close."""
+        event.stop()
+        steps = {"j": 1, "down": 1, "k": -1, "up": -1, "pagedown": 10, "pageup": -10}
+        if event.key in steps:
+            self._list.jump(self._list.scroll_offset.y + steps[event.key])
+            self._list.look_again()
+        else:
+            self.dismiss(None)

@@ -1,0 +1,126 @@
+"""Two screens that are a list under the top lines: the log and the report."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from fanout.words.commands import Export
+from fanout_tui.screens.base import RunScreen, bindings_for
+from fanout_tui.text import plural
+from fanout_tui.view.log import log_line
+from fanout_tui.view.look import Look
+from fanout_tui.view.report import report_lines
+from fanout_tui.view.spans import Line, Span
+from fanout_tui.view.top import bar_line, top_line
+from fanout_tui.widgets.lines import Block, LineList
+
+
+class ListScreen(RunScreen):
+    """The top lines, a list that scrolls, the footer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._list = LineList(id="list")
+
+    def compose(self) -> ComposeResult:
+        """Head, list, footer."""
+        yield Block(id="head")
+        yield self._list
+        yield Block(id="footer")
+
+    def _scroll(self, by: int) -> None:
+        last = max(0, self._list.count - self._list.size.height)
+        self._list.jump(min(last, self._list.scroll_offset.y + by))
+        self._list.look_again()
+        self.fanout.draw()
+
+    def action_down(self) -> None:
+        """One line down."""
+        self._scroll(1)
+
+    def action_up(self) -> None:
+        """One line up."""
+        self._scroll(-1)
+
+    def action_page_down(self) -> None:
+        """A page down."""
+        self._scroll(self._list.page())
+
+    def action_page_up(self) -> None:
+        """A page up."""
+        self._scroll(-self._list.page())
+
+    def action_top(self) -> None:
+        """To the first line."""
+        self._scroll(-self._list.count)
+
+    def action_bottom(self) -> None:
+        """To the last line."""
+        self._scroll(self._list.count)
+
+
+class LogScreen(ListScreen):
+    """The event log; it follows its end until one scrolls up."""
+
+    KIND = "log"
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("log")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._follows = True
+
+    def show(self, look: Look) -> None:
+        """Draw a frame."""
+        log = look.snapshot.log
+        note = "following" if self._follows else "G follows"
+        title: Line = (
+            Span(f" log, {plural(len(log), 'newest line')}  ", "head"),
+            Span(note, "dim"),
+        )
+        head = [top_line(look), bar_line(look), title]
+        self.query_one("#head", Block).show(head)
+        inner = look.sized(self._list.cells or look.width)
+        self._list.list(len(log), lambda y: (log_line(inner, log[y]), False))
+        if self._follows:
+            self._list.jump(len(log) - self._list.size.height)
+            self._list.look_again()
+        self.show_footer(look)
+
+    def _scroll(self, by: int) -> None:
+        last = max(0, self._list.count - self._list.size.height)
+        self._follows = self._list.scroll_offset.y + by >= last
+        super()._scroll(by)
+
+
+class ReportScreen(ListScreen):
+    """Completeness, by cause; the files are written from here."""
+
+    KIND = "report"
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("report")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._made: tuple[float, int] | None = None
+        self._lines: tuple[Line, ...] = ()
+
+    def show(self, look: Look) -> None:
+        """Draw a frame; the report itself is made once a second."""
+        self.query_one("#head", Block).show([top_line(look), bar_line(look)])
+        inner = look.sized(self._list.cells or look.width)
+        moment = (float(int(look.now)), inner.width)
+        if moment != self._made or look.over:
+            self._made = moment
+            self._lines = report_lines(inner)
+        lines = self._lines
+        self._list.list(len(lines), lambda y: (lines[y], False))
+        self.show_footer(look)
+
+    def action_write(self) -> None:
+        """Have `report.json` and `report.md` written."""
+        snapshot = self.fanout.snapshot
+        if snapshot is not None:
+            folder = snapshot.run.folder
+            self.fanout.act(
+                Export(()), f"writing report.json and report.md to {folder}"
+            )

@@ -1,0 +1,149 @@
+"""Who may write to the terminal while the screen is up: the screen.
+
+File descriptors 1 and 2 point into a pipe meanwhile, so a `print`, a write to
+the raw descriptor and the output of a child process all become log lines; 0 is
+empty. Textual's driver gets its own duplicates of the terminal.
+"""
+
+import os
+import sys
+import termios
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+from fanout.words.commands import Command, Note
+
+LINE_MAX = 20_000
+"""Bytes after which a line without an end is passed on anyway."""
+
+DRAIN_S = 0.3
+"""How long the end waits for output that is still in the pipe."""
+
+RESET = (
+    "\x1b[<u"
+    "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l"
+    "\x1b[?2004l\x1b[?1004l\x1b[?2048l\x1b[?2026l\x1b[?7h\x1b[0m"
+    "\x1b[?1049l\x1b[?25h"
+)
+"""Everything a screen may have switched on, off."""
+
+
+class Terminal:
+    """The terminal as it was found; gives it back in that condition."""
+
+    def __init__(self, source: int, sink: int) -> None:
+        self.source = source
+        self.sink = sink
+        self.clean = True
+        """False while the screen has the terminal."""
+        try:
+            self._attributes: list[Any] | None = termios.tcgetattr(source)
+        except termios.error:
+            self._attributes = None
+
+    def size(self) -> tuple[int, int]:
+        """Columns and lines; 80 by 24 where the terminal does not say."""
+        try:
+            size = os.get_terminal_size(self.sink)
+        except OSError:
+            return 80, 24
+        return (size.columns or 80, size.lines or 24)
+
+    def restore(self) -> None:
+        """Give it back; does nothing when that was done already."""
+        if self.clean:
+            return
+        self.clean = True
+        try:
+            os.write(self.sink, RESET.encode())
+        except OSError:
+            return
+        if self._attributes is not None:
+            try:
+                termios.tcsetattr(self.source, termios.TCSANOW, self._attributes)
+            except termios.error:
+                return
+
+
+class Stdio:
+    """While entered, 0 is empty and 1 and 2 are the log."""
+
+    def __init__(self, send: Callable[[Command], None]) -> None:
+        self._send = send
+        self._saved: tuple[int, ...] = ()
+        self._reader: threading.Thread | None = None
+        self._terminal: Terminal | None = None
+
+    @property
+    def terminal(self) -> Terminal:
+        """The terminal itself, by its own descriptors."""
+        assert self._terminal is not None, "not entered"
+        return self._terminal
+
+    def __enter__(self) -> Self:
+        _flush()
+        self._saved = tuple(os.dup(number) for number in (0, 1, 2))
+        self._terminal = Terminal(self._saved[0], self._saved[1])
+        source, sink = os.pipe()
+        os.dup2(sink, 1)
+        os.dup2(sink, 2)
+        os.close(sink)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        self._reader = threading.Thread(
+            target=self._read, args=(source,), name="stdio", daemon=True
+        )
+        self._reader.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.terminal.restore()
+        _flush()
+        for number, saved in enumerate(self._saved):
+            os.dup2(saved, number)
+            os.close(saved)
+        # A child may hold the pipe for longer; its output stays log lines.
+        assert self._reader is not None
+        self._reader.join(DRAIN_S)
+
+    def write(self, text: str) -> None:
+        """Output of the script's own `print`, which Textual takes over."""
+        data = text.encode("utf-8", "replace")
+        while data:
+            data = data[os.write(1, data) :]
+
+    def _read(self, source: int) -> None:
+        """In its own thread, until nobody holds the pipe any more."""
+        pending = b""
+        with os.fdopen(source, "rb", buffering=0) as pipe:
+            while data := pipe.read(65_536):
+                *lines, pending = (pending + data).split(b"\n")
+                for line in lines:
+                    self._note(line)
+                if len(pending) > LINE_MAX:
+                    self._note(pending)
+                    pending = b""
+        if pending:
+            self._note(pending)
+
+    def _note(self, line: bytes) -> None:
+        """One line; of a progress bar that overwrites itself, its last state."""
+        text = line.rstrip(b"\r").rsplit(b"\r", 1)[-1].decode("utf-8", "replace")
+        if text.strip():
+            self._send(Note("script", text))
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            continue

@@ -1,0 +1,168 @@
+"""Text as a terminal shows it: what is safe, how wide it is, how it is cut.
+
+Widths are counted in cells, not characters: a name in Chinese is twice as wide
+as it is long. Everything that came from a model, a tool or a script passes
+`one_line` or `wrap` before it is measured and drawn, so that an escape sequence
+in it is seen, not obeyed.
+"""
+
+import unicodedata
+from functools import lru_cache
+
+from fanout.words.clean import clean
+
+_WIDE = frozenset("WF")
+_PLAIN = str.maketrans({"·": "-", "→": ">", "—": "-", "…": "~"})
+
+
+def to_ascii(text: str) -> str:
+    """`text` for terminals and streams that know nothing else; widths stay."""
+    return text.translate(_PLAIN).encode("ascii", "replace").decode("ascii")
+
+
+_SPACES = {0x09: " ", 0x0A: " "}
+
+
+def one_line(text: str) -> str:
+    """`text` cleaned, with line ends and tabs as spaces."""
+    if text.isascii() and text.isprintable():
+        return text
+    return clean(text.replace("\r\n", "\n").translate(_SPACES))
+
+
+@lru_cache(maxsize=4096)
+def char_width(char: str) -> int:
+    """Cells one character takes: 0, 1 or 2."""
+    if unicodedata.category(char) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in _WIDE else 1
+
+
+def width(text: str) -> int:
+    """Cells `text` takes."""
+    if text.isascii():
+        return len(text)
+    return sum(map(char_width, text))
+
+
+def cut_end(text: str, cells: int, mark: str = "…") -> str:
+    """The beginning of `text`, at most `cells` wide."""
+    if width(text) <= cells:
+        return text
+    room = cells - width(mark)
+    if room < 0:
+        return mark[:cells]
+    kept, used = [], 0
+    for char in text:
+        used += char_width(char)
+        if used > room:
+            break
+        kept.append(char)
+    return "".join(kept) + mark
+
+
+def cut_start(text: str, cells: int, mark: str = "…") -> str:
+    """The end of `text`, at most `cells` wide: where names differ."""
+    if width(text) <= cells:
+        return text
+    room = cells - width(mark)
+    if room < 0:
+        return mark[:cells]
+    kept, used = [], 0
+    for char in reversed(text):
+        used += char_width(char)
+        if used > room:
+            break
+        kept.append(char)
+    return mark + "".join(reversed(kept))
+
+
+def left(text: str, cells: int, mark: str = "…") -> str:
+    """`text` cut and filled to exactly `cells`."""
+    text = cut_end(text, cells, mark)
+    return text + " " * (cells - width(text))
+
+
+def right(text: str, cells: int) -> str:
+    """`text` against the right edge of exactly `cells`."""
+    text = cut_end(text, cells)
+    return " " * (cells - width(text)) + text
+
+
+def left_keeping_end(text: str, cells: int, mark: str = "…") -> str:
+    """`text` filled to exactly `cells`; where too long, its end is kept."""
+    text = cut_start(text, cells, mark)
+    return text + " " * (cells - width(text))
+
+
+def wrap(text: str, cells: int) -> list[str]:
+    """`text` as lines of at most `cells`, broken at spaces where there are any."""
+    lines: list[str] = []
+    for paragraph in text.replace("\r\n", "\n").split("\n"):
+        lines.extend(_wrap_line(clean(paragraph.expandtabs(4)), max(cells, 1)))
+    return lines
+
+
+def _wrap_line(text: str, cells: int) -> list[str]:
+    lines: list[str] = []
+    while width(text) > cells:
+        head = cut_end(text, cells, "") or text[0]
+        space = head.rfind(" ")
+        if space > cells // 3 and text[len(head) : len(head) + 1] != " ":
+            head = head[:space]
+        lines.append(head)
+        text = text[len(head) :].lstrip(" ")
+    lines.append(text)
+    return lines
+
+
+_SIZES = (
+    (1e3, 1.0, "", 0),
+    (99_950.0, 1e3, "k", 1),
+    (999_500.0, 1e3, "k", 0),
+    (9_995_000.0, 1e6, "M", 2),
+    (99_500_000.0, 1e6, "M", 1),
+    (999_500_000.0, 1e6, "M", 0),
+    (float("inf"), 1e9, "G", 1),
+)
+"""Below which number, divided by what, with which unit and decimals."""
+
+
+def tokens(count: float) -> str:
+    """A number of tokens in at most five characters: 417, 2.5k, 155k, 1.94M."""
+    _, size, unit, decimals = next(each for each in _SIZES if count < each[0])
+    return f"{count / size:.{decimals}f}{unit}"
+
+
+def clock_time(seconds: float) -> str:
+    """A length of time as 4:19 or 1:02:03."""
+    whole = max(0, int(seconds))
+    minutes, second = divmod(whole, 60)
+    hours, minute = divmod(minutes, 60)
+    if hours:
+        return f"{hours}:{minute:02d}:{second:02d}"
+    return f"{minute}:{second:02d}"
+
+
+def short_time(seconds: float) -> str:
+    """A length of time in at most four characters: 7s, 12m, 3h, 2d."""
+    whole = max(0, int(seconds))
+    for size, unit, limit in ((1, "s", 100), (60, "m", 6000), (3600, "h", 360000)):
+        if whole < limit:
+            return f"{whole // size}{unit}"
+    return f"{whole // 86400}d"
+
+
+CENTS_UNTIL = 1_000
+
+
+def dollars(amount: float | None) -> str:
+    """A sum of money; `$?` where a price is unknown."""
+    if amount is None:
+        return "$?"
+    return f"${amount:.2f}" if amount < CENTS_UNTIL else f"${amount:,.0f}"
+
+
+def plural(count: int, noun: str, many: str | None = None) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{count} {noun if count == 1 else many or noun + 's'}"

@@ -1,0 +1,148 @@
+"""One agent: what it waits on, what it owes, what it has said so far."""
+
+from collections.abc import Sequence
+
+from fanout.words.model import Row, Status
+from fanout.words.snapshot import BucketView
+from fanout_tui.bridge import TranscriptLine
+from fanout_tui.text import clock_time, cut_start, one_line, tokens, wrap
+from fanout_tui.view.gauges import NAMES
+from fanout_tui.view.look import Look
+from fanout_tui.view.reason import doing, elapsed, spent_text, tries_text
+from fanout_tui.view.rows import status_style, status_word
+from fanout_tui.view.side import expects_text
+from fanout_tui.view.spans import Line, Span, fit, line, spread
+
+TABS = ("transcript", "prompt", "result", "calls")
+KINDS: tuple[frozenset[str], ...] = (
+    frozenset({"prompt", "text", "tool", "result", "note"}),
+    frozenset({"prompt"}),
+    frozenset({"text"}),
+    frozenset({"note"}),
+)
+LINES_MAX = 2_000
+"""Wrapped lines kept; a longer transcript shows its end."""
+
+PROMPT_LINES = 4
+"""Of the prompt in the transcript; tab 2 has all of it."""
+
+NEED_FROM = 20
+NARROW = 60
+_STYLES = {"prompt": "dim", "tool": "accent", "result": "dim", "note": "warn"}
+_FIRST = 16
+"""Cells before the text: time and kind."""
+
+
+def agent_lines(look: Look, row: Row, place: str) -> tuple[Line, ...]:
+    """The head of the agent screen."""
+    glyphs, cells = look.glyphs, look.width
+    style = status_style(look, row)
+    word = status_word(row.status, 20, glyphs.dash)
+    took = elapsed(look, row)
+    name = cut_start(one_line(str(row.id)), max(8, cells - len(place) - 4), glyphs.more)
+    state = [Span(f" {glyphs.of(row)} {word}", style)]
+    state.append(Span(f"  {'-' if took is None else clock_time(took)}"))
+    state.append(Span(f"  {tries_text(row)}", "dim"))
+    if row.spec is not None:
+        state.append(Span(f"  {one_line(row.spec.model)}", "dim"))
+    lines = [
+        spread((Span(f" {name}", "title"),), (Span(place + " ", "dim"),), cells),
+        tuple(state),
+        line(Span(" tokens    ", "dim"), spent_text(row)),
+        _now(look, row),
+        _expects(row),
+    ]
+    if look.height >= NEED_FROM:
+        lines += _need(look, row)
+    return tuple(fit(each, cells, glyphs.more) for each in lines)
+
+
+def _now(look: Look, row: Row) -> Line:
+    label = {
+        Status.RUNNING: "NOW",
+        Status.DONE: "DONE",
+        Status.MISSING: "MISSING",
+    }.get(row.status, "WAITS ON")
+    now = doing(look, row)
+    return (Span(f" {label:<10}", "head"), Span(now.text or "-", now.style))
+
+
+def _expects(row: Row) -> Line:
+    there = {
+        Status.DONE: "there",
+        Status.MISSING: "not there",
+    }.get(row.status, "not there yet")
+    size = row.end.size if row.end else None
+    if row.status is Status.DONE and size is not None:
+        there = f"there, {size:,} bytes"
+    style = "done" if row.status is Status.DONE else "dim"
+    return (
+        Span(f" {'EXPECTS':<10}", "head"),
+        Span(f"{expects_text(row)}  "),
+        Span(there, style),
+    )
+
+
+def _need(look: Look, row: Row) -> list[Line]:
+    """What the pool's buckets hold against what this row's next call needs."""
+    if row.spec is None or row.status in {Status.DONE, Status.MISSING}:
+        return []
+    pool = next((p for p in look.snapshot.pools if p.name == row.spec.pool), None)
+    if pool is None:
+        return []
+    spans = [Span(" buckets   ", "dim")]
+    spans += [Span(_free(bucket) + "   ") for bucket in pool.buckets]
+    if row.flight is not None:
+        spans.append(Span(f"call {row.flight.call} in flight", "dim"))
+    return [tuple(spans)]
+
+
+def _free(bucket: BucketView) -> str:
+    name = NAMES[bucket.dimension].removesuffix("/min")
+    if bucket.free is None or not bucket.limit:
+        return f"{name} limit ?"
+    free = f"-{tokens(-bucket.free)}" if bucket.free < 0 else tokens(bucket.free)
+    return f"{name} {free} free of {tokens(bucket.limit)}"
+
+
+def tabs_line(look: Look, chosen: int, note: str) -> Line:
+    """The numbered tabs, and what the list below is doing."""
+    spans: list[Span] = [Span(" ")]
+    for number, name in enumerate(TABS):
+        style = "tab" if number == chosen else "dim"
+        spans.append(Span(f" {number + 1} {name} ", style))
+    return spread(spans, (Span(note + " ", "dim"),), look.width)
+
+
+def transcript_lines(
+    look: Look, entries: Sequence[TranscriptLine], tab: int, start: float
+) -> list[Line]:
+    """The entries of a tab as wrapped lines, at most `LINES_MAX` of them."""
+    lines: list[Line] = []
+    wanted = [entry for entry in entries if entry.kind in KINDS[tab]]
+    if TABS[tab] == "result":
+        wanted = wanted[-1:]
+    for entry in reversed(wanted):
+        lines[:0] = _entry(look, entry, tab, start)
+        if len(lines) > LINES_MAX:
+            return lines[-LINES_MAX:]
+    return lines
+
+
+def _entry(look: Look, entry: TranscriptLine, tab: int, start: float) -> list[Line]:
+    narrow = look.width < NARROW
+    first = 8 if narrow else _FIRST
+    wrapped = wrap(entry.text, look.width - first - 1)
+    if TABS[tab] == "transcript" and entry.kind == "prompt":
+        rest = len(wrapped) - PROMPT_LINES
+        wrapped = wrapped[:PROMPT_LINES]
+        if rest > 0:
+            wrapped.append(f"({rest} more lines: tab 2)")
+    at = clock_time(entry.at - start)
+    kind = "" if narrow else f" {entry.kind:<7}"
+    style = _STYLES.get(entry.kind, "")
+    head = f" {at:>6}{kind} "
+    lines: list[Line] = [(Span(head, "dim"), Span(wrapped[0], style))]
+    indent = " " * len(head)
+    lines += [(Span(indent), Span(text, style)) for text in wrapped[1:]]
+    return lines

@@ -1,0 +1,95 @@
+"""Questions that are asked before something changes, with their figures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fanout.words.model import Row, Status
+from fanout.words.snapshot import Snapshot
+from fanout_tui.text import one_line, plural, tokens
+from fanout_tui.view.forecast import ceiling_forecast, means
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A title, some lines, and keys with what each does."""
+
+    title: str
+    lines: tuple[str, ...]
+    answers: tuple[tuple[str, str], ...]
+
+
+NAMED = 3
+YES_NO = (("y", "yes"), ("n", "no, go back"))
+
+
+def ask_requeue(snapshot: Snapshot, rows: Sequence[Row]) -> Question:
+    """Before missing rows are reopened."""
+    names = ", ".join(one_line(str(row.id)) for row in rows[:NAMED])
+    if len(rows) > NAMED:
+        names += f" and {len(rows) - NAMED} more"
+    mean = means(list(snapshot.rows.values()))
+    cost = "what it will cost is not known yet"
+    if mean.count:
+        cost = f"about {tokens(mean.total * len(rows))} tokens, as rows went so far"
+    return Question(
+        f"requeue {plural(len(rows), 'missing row')}?",
+        (names, "They go on from their last turn.", cost),
+        YES_NO,
+    )
+
+
+def ask_cancel(row: Row) -> Question:
+    """Before a row is given up."""
+    spent = (row.tally.useful + row.tally.wasted).total
+    return Question(
+        "cancel this row?",
+        (
+            one_line(str(row.id)),
+            f"{tokens(spent)} tokens spent on it; it ends missing: cancelled.",
+            "r can reopen it.",
+        ),
+        YES_NO,
+    )
+
+
+def ask_quit(snapshot: Snapshot) -> Question:
+    """How to leave a run that is not over."""
+    flying = snapshot.ceiling.in_flight
+    counts = snapshot.counts
+    waiting = counts.queued + counts.throttled
+    head = f"{plural(flying, 'call')} in flight, {plural(waiting, 'row')} waiting."
+    return Question(
+        "leave the run?",
+        (head, "What is finished is kept, and the run can be resumed."),
+        (
+            ("d", f"drain: let the {flying} finish, start nothing"),
+            ("a", f"at once: give the {flying} up, they stay resumable"),
+            ("b", "keep running, in plain output"),
+            ("esc", "go back"),
+        ),
+    )
+
+
+def ceiling_answer(snapshot: Snapshot, change: int | None) -> str:
+    """What a change of the ceiling will do, said before it does it."""
+    now = snapshot.ceiling.limit
+    if change is None:
+        return "ceiling back to auto: it follows what the service carries"
+    then = max(1, now + change)
+    text = f"ceiling {now} → {then} (manual; A gives it back to auto)"
+    if then == now:
+        return f"ceiling stays {now}: lower is not possible, p pauses"
+    if then < snapshot.ceiling.in_flight:
+        return f"{text}: nothing is cut, {snapshot.ceiling.in_flight} in flight go on"
+    seen = ceiling_forecast(snapshot, then)
+    if seen is None:
+        return text
+    share = f"{seen.dimension.value} {seen.before:.0%} → {seen.after:.0%}"
+    if seen.waiting:
+        return f"{text}: {share}, {plural(seen.waiting, 'call')} would only wait"
+    return f"{text}: {share}, fits"
+
+
+def reopenable(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Those a requeue would act on."""
+    return tuple(row for row in rows if row.status is Status.MISSING)

@@ -1,0 +1,93 @@
+"""A banner says what the whole run is in, and which key leads on."""
+
+from fanout.words.model import Cause
+from fanout_tui.text import one_line, plural, short_time
+from fanout_tui.view.look import Look
+from fanout_tui.view.sentence import head_gate
+from fanout_tui.view.spans import Line, Span, clauses, fit, line_width
+
+FINISH_FROM = 16
+EXIT_WORDS = {
+    1: "THE SCRIPT RAISED",
+    4: "BUDGET REACHED",
+    5: "THE ACCOUNT REFUSES",
+    129: "STOPPED",
+    130: "STOPPED",
+    143: "STOPPED",
+    70: "CRASHED",
+}
+
+
+def banner_lines(look: Look) -> tuple[Line, ...]:
+    """None, one or two lines across the whole width."""
+    snapshot = look.snapshot
+    if snapshot.state == "crashed":
+        return _lines(look, "CRASHED", _crashed(), "banner-bad")
+    if snapshot.end is not None:
+        return _ended(look)
+    if snapshot.state == "paused":
+        flying = plural(snapshot.ceiling.in_flight, "call")
+        parts = [f"no new calls; {flying} in flight finish", "p resumes"]
+        return _lines(look, "PAUSED", parts, "banner")
+    if snapshot.state in {"draining", "stopping"}:
+        parts = ["finished rows are kept", "q again to leave or stop at once"]
+        return _lines(look, snapshot.state.upper(), parts, "banner")
+    return _held(look)
+
+
+def _held(look: Look) -> tuple[Line, ...]:
+    gate = head_gate(look.snapshot)
+    if gate is None:
+        return ()
+    if gate.cause is Cause.BREAKER:
+        held = ""
+        if gate.until is not None:
+            held = f" {short_time(max(0.0, gate.until - look.now) + 0.999)}"
+        parts = [
+            f"the API answers 529, starts held{held}",
+            "rows keep their place and come back by themselves",
+        ]
+        return _lines(look, "OVERLOADED", parts, "banner")
+    if gate.cause is Cause.BUDGET:
+        parts = [
+            f"{plural(look.snapshot.counts.queued, 'row')} wait for money or tokens",
+            "what is finished is kept",
+        ]
+        return _lines(look, "BUDGET", parts, "banner")
+    return ()
+
+
+def _crashed() -> list[str]:
+    return ["everything finished is on disk", "e reports", "q leaves, then resume"]
+
+
+def _ended(look: Look) -> tuple[Line, ...]:
+    snapshot = look.snapshot
+    end = snapshot.end
+    counts = snapshot.counts
+    assert end is not None
+    if end.complete:
+        word, style = "COMPLETE", "banner-good"
+    else:
+        word = EXIT_WORDS.get(end.exit_code, "INCOMPLETE")
+        style = "banner-bad"
+        if end.accepted:
+            word, style = "ACCEPTED", "banner"
+    parts = [f"{counts.done} of {counts.expected} done"]
+    if counts.missing:
+        parts.append(f"{counts.missing} missing")
+    parts += ["e reports", "q leaves"]
+    lines = _lines(look, word, parts, style, joint=", ")
+    if end.finish and look.height >= FINISH_FROM:
+        command = (Span(" finish it:  ", "dim"), Span(one_line(end.finish), "command"))
+        lines += (fit(command, look.width, look.glyphs.more),)
+    return lines
+
+
+def _lines(
+    look: Look, word: str, parts: list[str], style: str, joint: str = "; "
+) -> tuple[Line, ...]:
+    text = clauses(parts, look.width - len(word) - 4, joint)
+    spans = fit((Span(f" {word}  {text}", style),), look.width, look.glyphs.more)
+    fill = look.width - line_width(spans)
+    return ((*spans, Span(" " * fill, style)),)

@@ -1,0 +1,49 @@
+"""The last line: the keys that do something here, and what they do."""
+
+from collections.abc import Mapping
+
+from fanout_tui.keys import footer_keys
+from fanout_tui.text import width
+from fanout_tui.view.spans import Line, Span, fit, spread
+
+LAST = ("help", "quit")
+"""These stand at the right edge and stay the longest."""
+
+AFTERWARDS = frozenset({"quit", "write"})
+"""Of the keys that change something, those that still do once a run is over."""
+
+
+def footer_line(
+    screen: str, cells: int, words: Mapping[str, str], *, over: bool = False
+) -> Line:
+    """As many keys as fit; `words` says those that depend on the state."""
+    keys = [
+        key
+        for key in footer_keys(screen)
+        if not over or key.looks or key.name in AFTERWARDS
+    ]
+    tail: list[Span] = []
+    for key in keys:
+        if key.name in LAST:
+            tail += [Span("  "), Span(key.shown, "key"), Span(" " + key.foot)]
+    tail.append(Span(" "))
+    room = cells - sum(width(span.text) for span in tail) - 1
+    head: list[Span] = []
+    for key in keys:
+        if key.name in LAST:
+            continue
+        shown = "+-" if key.name == "more" else key.shown
+        text = words.get(key.name, key.foot)
+        size = width(shown) + width(text) + 3
+        if size > room:
+            break
+        room -= size
+        head += [Span("  " if head else " "), Span(shown, "key"), Span(" " + text)]
+    return spread(head, tail, cells)
+
+
+def message_line(text: str, cells: int, style: str = "message") -> Line:
+    """A short answer to a key, in the footer's place."""
+    spans = fit((Span(f" {text}", style),), cells)
+    fill = cells - sum(width(span.text) for span in spans)
+    return (*spans, Span(" " * fill, style))

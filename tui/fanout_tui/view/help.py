@@ -1,0 +1,61 @@
+"""Help, made from the key table."""
+
+from fanout_tui.keys import GROUPS, Key, keys_on
+from fanout_tui.text import cut_end, left
+from fanout_tui.view.glyphs import Glyphs
+from fanout_tui.view.spans import Line, Span
+
+KEY_CELLS = 10
+TWO_FROM = 70
+_ARROWS = str.maketrans({"↓": "", "↑": ""})
+
+
+def help_lines(screen: str, cells: int, glyphs: Glyphs) -> tuple[Line, ...]:
+    """All keys of a screen; two columns where there is room."""
+    blocks = [_block(group, screen, glyphs) for group in GROUPS]
+    if cells < TWO_FROM:
+        return tuple(
+            tuple(Span(cut_end(span.text, cells), span.style) for span in line)
+            for block in blocks
+            for line in block
+        )
+    half = cells // 2
+    head = [*blocks[0], *blocks[3]]
+    tail = [*blocks[1], *blocks[2]]
+    size = max(len(head), len(tail))
+    head += [()] * (size - len(head))
+    tail += [()] * (size - len(tail))
+    return tuple(
+        (*_filled(a, half), *_filled(b, cells - half))
+        for a, b in zip(head, tail, strict=True)
+    )
+
+
+def _block(group: str, screen: str, glyphs: Glyphs) -> list[Line]:
+    keys = [key for key in keys_on(screen) if key.group == group]
+    if not keys:
+        return []
+    families: dict[str, list[Key]] = {}
+    for key in keys:
+        families.setdefault(key.family or key.name, []).append(key)
+    lines = (_line(family, glyphs) for family in families.values())
+    return [(Span(f" {group}", "title"),), *lines, ()]
+
+
+def _line(family: list[Key], glyphs: Glyphs) -> Line:
+    shown = " ".join(key.shown for key in family)
+    if glyphs.ascii:
+        shown = " ".join(shown.translate(_ARROWS).split())
+    does = family[0].family if len(family) > 1 else family[0].does
+    return (Span(" " + left(shown, KEY_CELLS), "key"), Span(" " + does))
+
+
+def _filled(spans: Line, cells: int) -> Line:
+    """A column's line at exactly its width."""
+    filled: list[Span] = []
+    room = cells
+    for span in spans:
+        text = cut_end(span.text, room)
+        filled.append(Span(text, span.style))
+        room -= len(text)
+    return (*filled, Span(" " * room))

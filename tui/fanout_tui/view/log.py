@@ -1,0 +1,30 @@
+"""The event log, one line an entry."""
+
+from fanout.words.snapshot import LogLine
+from fanout_tui.text import clock_time, one_line
+from fanout_tui.view.look import Look
+from fanout_tui.view.spans import Line, Span, fit
+
+STYLES = {"warning": "warn", "error": "missing"}
+_MARKS = {"warning": "alert", "error": "missing"}
+
+
+def log_line(look: Look, entry: LogLine) -> Line:
+    """When, how grave, about which row, what."""
+    at = clock_time(entry.at - look.snapshot.run.started_at)
+    style = STYLES.get(entry.level, "")
+    mark = str(getattr(look.glyphs, _MARKS.get(entry.level, "idle")))
+    row = f"{one_line(str(entry.row))}  " if entry.row is not None else ""
+    spans = (
+        Span(f" {at:>7} ", "dim"),
+        Span(f"{mark} ", style or "dim"),
+        Span(row, "accent"),
+        Span(one_line(entry.text), style),
+    )
+    return fit(spans, look.width, look.glyphs.more)
+
+
+def tail_lines(look: Look, count: int) -> tuple[Line, ...]:
+    """The newest `count` entries, always that many lines."""
+    lines = [log_line(look, entry) for entry in look.snapshot.log[-count:]]
+    return (*lines, *([()] * (count - len(lines))))

@@ -1,0 +1,37 @@
+"""What a view needs besides the snapshot: the moment, the room, the alphabet."""
+
+from dataclasses import dataclass, replace
+
+from fanout.words.snapshot import Snapshot
+from fanout_tui.view.glyphs import Glyphs
+
+OVER = frozenset({"finished", "crashed"})
+"""States in which nothing moves any more."""
+
+STALE_S = 30.0
+"""A running row that was silent for longer is said to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How one frame is looked at."""
+
+    snapshot: Snapshot
+    now: float
+    """Wall-clock second; stands still once the run is over."""
+    width: int
+    height: int
+    glyphs: Glyphs
+    eta: float | None = None
+    """Seconds the rest will take; made once a second, it reads every row."""
+
+    @property
+    def over(self) -> bool:
+        """The run has ended, one way or the other."""
+        return self.snapshot.state in OVER
+
+    def sized(self, width: int, height: int | None = None) -> "Look":
+        """The same look in another room."""
+        return replace(
+            self, width=width, height=self.height if height is None else height
+        )

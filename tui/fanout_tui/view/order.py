@@ -1,0 +1,181 @@
+"""Which rows are listed, and in which order.
+
+The order by attention puts first what a person may have to act on. Re-ordering
+ten thousand rows costs milliseconds, so it is done once a second from scratch;
+what needs care is that the list holds still under the cursor.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fanout.words.model import Row, RowId, Status
+
+ATTENTION = (
+    Status.THROTTLED,
+    Status.RUNNING,
+    Status.MISSING,
+    Status.QUEUED,
+    Status.DONE,
+)
+AFTERWARDS = (
+    Status.MISSING,
+    Status.THROTTLED,
+    Status.RUNNING,
+    Status.QUEUED,
+    Status.DONE,
+)
+"""Once a run is over, what is missing comes first."""
+
+BY_KEY = (
+    Status.RUNNING,
+    Status.THROTTLED,
+    Status.QUEUED,
+    Status.MISSING,
+    Status.DONE,
+)
+"""The statuses behind the keys 1 to 5."""
+
+
+class Sort(StrEnum):
+    """What the table is sorted by."""
+
+    ATTENTION = "attention"
+    PARTITION = "partition"
+    TRIES = "tries"
+    TOKENS_IN = "tokens in"
+    TOKENS_OUT = "tokens out"
+    TIME = "time"
+    AGE = "age"
+
+    @property
+    def after(self) -> "Sort":
+        """The next one, around."""
+        every = list(Sort)
+        return every[(every.index(self) + 1) % len(every)]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What the user asked to see."""
+
+    sort: Sort = Sort.ATTENTION
+    reverse: bool = False
+    filter: str = ""
+    statuses: frozenset[Status] = frozenset()
+    """Empty: all."""
+
+    def toggled(self, status: Status) -> frozenset[Status]:
+        """The statuses shown after a press of one status's key."""
+        if status in self.statuses:
+            return self.statuses - {status}
+        grown = self.statuses | {status}
+        return frozenset() if len(grown) == len(Status) else grown
+
+    @property
+    def narrowed(self) -> bool:
+        """Not all rows are listed."""
+        return bool(self.filter or self.statuses)
+
+
+def listed(
+    rows: Mapping[RowId, Row], listing: Listing, now: float, *, over: bool
+) -> list[RowId]:
+    """The rows that fit, in order."""
+    chosen: Iterable[Row] = rows.values()
+    if listing.statuses:
+        chosen = [row for row in chosen if row.status in listing.statuses]
+    if listing.filter:
+        fits = matcher(listing.filter)
+        chosen = [row for row in chosen if fits(row)]
+    if listing.sort is Sort.ATTENTION:
+        ordered = _by_attention(chosen, AFTERWARDS if over else ATTENTION)
+    else:
+        ordered = _sorted(chosen, listing.sort, now)
+    ids = [row.id for row in ordered]
+    if listing.reverse:
+        ids.reverse()
+    return ids
+
+
+def _by_attention(rows: Iterable[Row], order: Sequence[Status]) -> list[Row]:
+    shelves: dict[Status, list[Row]] = {status: [] for status in order}
+    for row in rows:
+        shelves[row.status].append(row)
+    shelves[Status.THROTTLED].sort(key=_until)
+    shelves[Status.RUNNING].sort(key=lambda row: row.started_at or row.since)
+    return [row for shelf in shelves.values() for row in shelf]
+
+
+def _until(row: Row) -> float:
+    return row.wait.until if row.wait and row.wait.until is not None else row.since
+
+
+def _sorted(rows: Iterable[Row], sort: Sort, now: float) -> list[Row]:
+    """By a column, the largest figure first; equal ones as they were expected."""
+    if sort is Sort.PARTITION:
+        return sorted(rows, key=lambda row: row.id)
+    figures: dict[Sort, Callable[[Row], float]] = {
+        Sort.TRIES: lambda row: row.tally.attempts,
+        Sort.TOKENS_IN: lambda row: row.tally.useful.charged_input,
+        Sort.TOKENS_OUT: lambda row: row.tally.useful.output_tokens,
+        Sort.TIME: lambda row: _took(row, now),
+        Sort.AGE: lambda row: now - row.since,
+    }
+    figure = figures[sort]
+    return sorted(rows, key=lambda row: (-figure(row), row.order))
+
+
+def _took(row: Row, now: float) -> float:
+    if row.started_at is None:
+        return -1.0
+    over = row.status in {Status.DONE, Status.MISSING}
+    return (row.since if over else now) - row.started_at
+
+
+def matcher(text: str) -> Callable[[Row], bool]:
+    """A test for rows: words that must all fit, `!word` must not.
+
+    A word is found in `phase/key`, the status and the reason; `try>1`, `phase:x`,
+    `why:x` look in one place.
+    """
+    tests = [_word(word) for word in text.casefold().split()]
+    return lambda row: all(test(row) for test in tests)
+
+
+def _word(word: str) -> Callable[[Row], bool]:
+    if word.startswith("!") and len(word) > 1:
+        inner = _word(word[1:])
+        return lambda row: not inner(row)
+    if word.startswith("try>") and word[4:].isdecimal():
+        least = int(word[4:])
+        return lambda row: row.tally.attempts > least
+    if word.startswith("phase:"):
+        return lambda row: word[6:] in row.id.phase.casefold()
+    if word.startswith("why:"):
+        return lambda row: word[4:] in reason_words(row)
+    return lambda row: (
+        word in str(row.id).casefold()
+        or word == row.status.value
+        or word in reason_words(row)
+    )
+
+
+def reason_words(row: Row) -> str:
+    """The words that say why a row stands where it stands."""
+    if row.end is not None:
+        kind = row.end.kind.value if row.end.kind else ""
+        return f"{kind} {row.end.reason}".casefold()
+    return f"{row.wait.cause.value} {row.wait.detail}".casefold() if row.wait else ""
+
+
+def held_in_place(order: list[RowId], row: RowId, index: int) -> list[RowId]:
+    """`order` with `row` at `index`, so that it does not move under the cursor."""
+    try:
+        found = order.index(row)
+    except ValueError:
+        return order
+    if found != index:
+        del order[found]
+        order.insert(min(index, len(order)), row)
+    return order

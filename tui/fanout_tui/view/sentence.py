@@ -1,0 +1,180 @@
+"""The sentence: what holds the run up, who waits, until when, what would help.
+
+It reads the gate that made the head of the queue wait, so it cannot disagree
+with what admission does. Its first clause always fits; the others follow as
+there is room.
+"""
+
+from fanout.words.model import Cause, Row, Status
+from fanout.words.snapshot import Gate, Snapshot
+from fanout_tui.text import one_line, plural, short_time
+from fanout_tui.view.forecast import ceiling_forecast, tightest
+from fanout_tui.view.look import Look
+from fanout_tui.view.reason import BUCKETS, left_of
+from fanout_tui.view.spans import Line, Span, clauses, fit
+
+HELP = {
+    Cause.REQUESTS: "fewer, larger calls would help",
+    Cause.INPUT: "smaller inputs or a shared cached prefix would help",
+    Cause.OUTPUT: "shorter answers or a lower `max_tokens` would help",
+    Cause.BUDGET: "a larger `--max-tokens-total` or `--max-usd` would help",
+    Cause.BREAKER: "waiting helps, fewer agents do not",
+    Cause.LEARNING: "the first answer's headers tell the limits",
+    Cause.WARMING: "one call writes the cache that the others read",
+    Cause.RAMP: "growing more slowly; nothing to do",
+    Cause.PAUSED: "p resumes",
+}
+STATES = {
+    "starting": "starting: the script is being loaded",
+    "crashed": "the engine stopped; everything finished is on disk",
+    "draining": "stopping: {flying} in flight finish, nothing new is sent",
+    "stopping": "stopping at once; finished rows are kept",
+}
+_OVERLOADS = frozenset({Cause.OVERLOADED, Cause.SERVICE, Cause.NETWORK})
+
+
+def sentence_line(look: Look) -> Line:
+    """The sentence as one line."""
+    parts, style = _said(look)
+    mark = look.glyphs.alert if style == "warn" else " "
+    text = clauses(parts, look.width - 4)
+    return fit((Span(f" {mark} ", style), Span(text, style)), look.width)
+
+
+def sentence(look: Look) -> str:
+    """All clauses, for plain output and tests."""
+    return "; ".join(_said(look)[0])
+
+
+def _said(look: Look) -> tuple[list[str], str]:
+    """The clauses, and how urgent they are."""
+    snapshot = look.snapshot
+    if snapshot.end is not None:
+        return [one_line(snapshot.end.reason) or "ended"], ""
+    if snapshot.state in STATES:
+        style = "dim" if snapshot.state == "starting" else "warn"
+        flying = plural(snapshot.ceiling.in_flight, "call")
+        return [STATES[snapshot.state].format(flying=flying)], style
+    if snapshot.state == "paused":
+        return _paused(snapshot), "warn"
+    gate = head_gate(snapshot)
+    if gate is not None and gate.cause is not None:
+        return _gate(look, gate, gate.cause)
+    return _no_gate(look)
+
+
+def head_gate(snapshot: Snapshot) -> Gate | None:
+    """The gate that holds most rows back."""
+    waiting = [gate for gate in snapshot.gates.values() if gate.cause is not None]
+    return max(waiting, key=lambda gate: len(gate.waiting), default=None)
+
+
+def _paused(snapshot: Snapshot) -> list[str]:
+    counts = snapshot.counts
+    return [
+        (
+            f"paused: {snapshot.ceiling.in_flight} in flight go on, "
+            f"{counts.queued + counts.throttled} wait"
+        ),
+        "nothing new is sent",
+        "p resumes",
+    ]
+
+
+def _who(snapshot: Snapshot) -> str:
+    counts = snapshot.counts
+    parts = []
+    if counts.throttled:
+        parts.append(f"{counts.throttled} throttled")
+    if counts.queued:
+        parts.append(f"{counts.queued} queued")
+    return ", ".join(parts) + " wait" if parts else "nobody waits"
+
+
+def _per_minute(cause: Cause) -> str:
+    return f"{cause.value}/min"
+
+
+def _gate(look: Look, gate: Gate, cause: Cause) -> tuple[list[str], str]:
+    snapshot = look.snapshot
+    if cause is Cause.CEILING:
+        return _ceiling(snapshot), ""
+    helped = HELP.get(cause)
+    when = left_of(gate.until, look.now).strip()
+    until = f"next start {'now' if when == 'now' else 'in ' + when}" if when else ""
+    if cause in BUCKETS:
+        parts = [f"bottleneck {_per_minute(cause)}: {_who(snapshot)}"]
+    elif cause is Cause.BREAKER:
+        parts = [f"529, the service is overloaded: {_who(snapshot)}, places kept"]
+    elif cause is Cause.LEARNING:
+        parts = [f"limits are unknown yet: {_who(snapshot)} for the first answer"]
+    else:
+        parts = [f"{cause.value}: {_who(snapshot)}"]
+    detail = one_line(gate.detail)
+    parts += [part for part in (until, detail, helped) if part]
+    return parts, "warn"
+
+
+def _ceiling(snapshot: Snapshot) -> list[str]:
+    ceiling = snapshot.ceiling
+    whose = "" if ceiling.user is None else " (yours; A gives it back)"
+    parts = [
+        (
+            f"limited by the ceiling {ceiling.in_flight}/{ceiling.limit}{whose}: "
+            f"{_who(snapshot)}"
+        )
+    ]
+    if ceiling.user is None:
+        parts.append("it grows while answers come back")
+        return parts
+    then = ceiling_forecast(snapshot, ceiling.limit + 5)
+    if then is not None:
+        fits = (
+            "the limits would carry more (+)"
+            if then.after <= 1
+            else (f"more would only wait for {then.dimension.value}")
+        )
+        parts.append(fits)
+    return parts
+
+
+def _no_gate(look: Look) -> tuple[list[str], str]:
+    snapshot = look.snapshot
+    counts = snapshot.counts
+    if not counts.expected:
+        return ["no partitions yet: the script has not asked for any"], "dim"
+    if counts.throttled:
+        return _throttled(look), "warn"
+    if counts.running:
+        parts = [f"nothing is held back: {plural(counts.running, 'row')} running"]
+        if counts.queued:
+            parts[0] += f", {counts.queued} queued"
+        pool = tightest(snapshot.pools)
+        if pool is None:
+            parts.append("limits unknown until the first response")
+        return parts, ""
+    if counts.queued:
+        return [f"{plural(counts.queued, 'row')} expected, none asked for yet"], ""
+    return ["every row has ended; the script goes on"], ""
+
+
+def _throttled(look: Look) -> list[str]:
+    snapshot = look.snapshot
+    rows = [r for r in snapshot.rows.values() if r.status is Status.THROTTLED]
+    first = min(rows, key=_until, default=None)
+    parts = [f"{snapshot.counts.throttled} throttled {look.glyphs.dash} retrying"]
+    if first is None or first.wait is None:
+        return parts
+    parts[0] += f": {first.wait.cause.value}"
+    if first.wait.until is not None:
+        left = max(0.0, first.wait.until - look.now)
+        parts.append(f"next retry in {short_time(left + 0.999)}")
+    if first.wait.cause in _OVERLOADS:
+        parts.append("waiting helps, fewer agents do not")
+    return parts
+
+
+def _until(row: Row) -> float:
+    if row.wait is None or row.wait.until is None:
+        return row.since
+    return row.wait.until

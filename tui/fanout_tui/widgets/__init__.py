@@ -1,0 +1,1 @@
+"""What draws: lines of spans onto strips, nothing decided here."""
