@@ -6,7 +6,7 @@ budget, script, holes, none.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import floor
 
 COMPLETE = 0
@@ -17,6 +17,14 @@ BUDGET = 4
 ACCOUNT = 5
 DEFECT = 70
 SIGNALS = {"SIGINT": 130, "quit": 130, "SIGTERM": 143, "SIGHUP": 129}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tolerance:
+    """How many holes were declared acceptable: `N` or `P%` of the rows."""
+
+    overall: str | None = None
+    by_phase: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,6 +97,8 @@ class Cause(StrEnum):
     EXPECTED = "not started"
     SCRIPT = "the script"
     """A client's row between two calls of the script."""
+    DISK = "the disk"
+    """The journal cannot be written; nothing is sent that could not be kept."""
     LOOKUP = "looking up earlier work"
     # throttled: the service's reasons
     LIMIT = "429 limit"

@@ -86,9 +86,7 @@ class Agents:
 
     def _schedule(self, message: AgentsCame, order: Any) -> Work:
         opening = opening_of(order, self._defaults)
-        spec = spec_of(
-            order, opening, self._defaults, self._core.estimator.input_tokens
-        )
+        spec = spec_of(order, opening, self._defaults, self._core.expect_input)
         work = Work(
             order=order,
             spec=spec,
@@ -128,10 +126,14 @@ class Agents:
 
     def _continue(self, found: Found) -> None:
         work = self._rows.works[found.row]
+        kept = Conversation(work.conversation.opening, found.entries)
+        if isinstance(next_step(kept), End):
+            # Its turns led to an end already; only new ones can lead elsewhere.
+            return
         self._core.record(
             TurnsKept(row=found.row, source=found.source, entries=found.entries)
         )
-        work.conversation = Conversation(work.conversation.opening, found.entries)
+        work.conversation = kept
         work.files_read.update(found.files_read)
         work.files_written.update(found.files_written)
 

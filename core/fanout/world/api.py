@@ -23,6 +23,7 @@ from fanout.decide.headers import read_limits, read_retry_after
 from fanout.words.model import Usage
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
 from fanout.world.clock import Clock
+from fanout.world.credentials import Credentials
 from fanout.world.watchdog import Guard, Silent, Watchdog
 
 OK = 200
@@ -37,18 +38,6 @@ class Timeouts:
     connect: float = 10.0
     first_byte: float = 300.0
     between_bytes: float = 120.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Credentials:
-    """Where calls go and who pays; never written anywhere."""
-
-    base_url: str
-    api_key: str | None = None
-    auth_token: str | None = None
-
-    def __repr__(self) -> str:
-        return f"Credentials({self.base_url!r})"
 
 
 class Watcher(Protocol):
@@ -78,10 +67,15 @@ class Api:
         self._timeouts = timeouts
         self._watchdog = Watchdog()
         self._ticker: asyncio.Task[None] | None = None
+        self._opening: asyncio.Task[None] | None = None
         self._sdk: Any = None
         self._client: Any = None
 
-    async def open(self) -> None:
+    def start(self) -> None:
+        """Begin to open, on the running loop; calls wait until that is done."""
+        self._opening = asyncio.create_task(self._open(), name="open the API")
+
+    async def _open(self) -> None:
         """Import the SDK in a thread and build its client."""
         self._sdk = await asyncio.to_thread(importlib.import_module, "anthropic")
         self._client = await asyncio.to_thread(self._build)
@@ -89,8 +83,9 @@ class Api:
 
     async def close(self) -> None:
         """Close connections."""
-        if self._ticker is not None:
-            self._ticker.cancel()
+        for task in (self._opening, self._ticker):
+            if task is not None:
+                task.cancel()
         if self._client is not None:
             await self._client.close()
 
@@ -122,6 +117,7 @@ class Api:
         headers: Mapping[str, str] | None = None,
     ) -> Outcome:
         """Send one call and see it to its end; never raises for what comes back."""
+        await self._opened()
         assembly = Assembly()
         limits = Limits()
         request_id: str | None = None
@@ -174,6 +170,7 @@ class Api:
         self, method: str, path: str, body: Mapping[str, Any] | None
     ) -> tuple[int, dict[str, str], str]:
         """Pass a small request through: status, headers and body as sent."""
+        await self._opened()
         send = getattr(self._client, method)
         options = {"body": dict(body)} if body is not None else {}
         try:
@@ -184,6 +181,10 @@ class Api:
         except self._sdk.APIError as error:
             return 502, {}, _error_body("api_error", _describe(error))
         return OK, {"content-type": "application/json"}, json.dumps(value)
+
+    async def _opened(self) -> None:
+        assert self._opening is not None, "not started"
+        await asyncio.shield(self._opening)
 
     async def _post(
         self, path: str, body: Mapping[str, Any], headers: Mapping[str, str]

@@ -16,19 +16,19 @@ from typing import Any, Protocol
 from aiolimiter import AsyncLimiter
 
 from fanout.decide.account import Ticket
+from fanout.decide.budget import Purse
 from fanout.decide.order import priority
 from fanout.decide.retry import Tries, Verdict, classify, next_try
 from fanout.words.events import CallAbandoned, CallAdmitted, CallAnswered, CallRefused
 from fanout.words.model import NO_USAGE, Cause, MissingKind, Need, RowId, Usage
-from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
+from fanout.words.outcome import Answered, Broken, Outcome, Refused
 from fanout.words.snapshot import Live
 from fanout.world.core import Core
 from fanout.world.messages import Came, InputKnown, Opened, Progressed
+from fanout.world.watching import Watching
 
 STARTS_PER_SECOND = 50
 """Hundreds of streams opened in one tick stall the loop for up to a second."""
-PROGRESS_SECONDS = 0.2
-"""How often a stream's progress is worth a message."""
 
 
 class Sender(Protocol):
@@ -76,6 +76,12 @@ class Request:
     remaining: float = 0.0
     """Tokens this row is still expected to need, this call included."""
 
+    @property
+    def worst(self) -> Usage:
+        """The most this call can use: all it may read, all it may write."""
+        assert self.need is not None, "not asked yet"
+        return Usage(self.need.input, self.need.worst_output, self.cached)
+
 
 @dataclass(slots=True)
 class _Flying:
@@ -89,12 +95,19 @@ class Calls:
     """All calls of a run."""
 
     def __init__(
-        self, core: Core, api: Sender, chance: Callable[[], float], on_refusal: Any
+        self,
+        core: Core,
+        api: Sender,
+        *,
+        purse: Purse,
+        chance: Callable[[], float],
+        on_account: Callable[[str], None],
     ) -> None:
         self._core = core
         self._api = api
+        self._purse = purse
         self._chance = chance
-        self._on_account = on_refusal
+        self._on_account = on_account
         self._waiting: dict[RowId, Request] = {}
         self._flying: dict[int, _Flying] = {}
         self._spacing: AsyncLimiter | None = None
@@ -104,8 +117,11 @@ class Calls:
         """Calls admitted and not yet ended."""
         return len(self._flying)
 
-    def ask(self, request: Request) -> None:
-        """Queue a call; nothing of it is sent before the plan says so."""
+    def ask(self, request: Request, ready: float = 0.0) -> None:
+        """Queue a call; nothing of it is sent before the plan says so.
+
+        `ready` is the monotonic second before which it stays out of line.
+        """
         core = self._core
         request.need = core.estimator.need(
             model=request.model,
@@ -117,9 +133,9 @@ class Calls:
             max_tokens=request.max_tokens,
         )
         self._waiting[request.row] = request
-        core.account.enqueue(self._ticket(request), core.clock.now())
+        core.account.enqueue(self._ticket(request, ready), core.clock.now())
 
-    def _ticket(self, request: Request) -> Ticket:
+    def _ticket(self, request: Request, ready: float) -> Ticket:
         assert request.need is not None
         row = self._core.state.rows[request.row]
         return Ticket(
@@ -127,12 +143,12 @@ class Calls:
             pool=request.pool,
             need=request.need,
             priority=priority(
-                throttled=request.tries.refusals > 0,
-                spent=request.turn > 1,
+                throttled=request.tries.limits + request.tries.troubles > 0,
+                turns_done=request.turn - 1,
                 remaining=request.remaining,
                 order=row.order,
             ),
-            prefix=None,
+            ready=ready,
         )
 
     def withdraw(self, row: RowId) -> None:
@@ -151,6 +167,11 @@ class Calls:
 
     # -- the plan's starts -------------------------------------------------
 
+    def refusal(self, ticket: Ticket) -> str:
+        """Say why the budget does not allow a start; empty when it does."""
+        request = self._waiting[ticket.row]
+        return self._purse.refusal(request.model, request.worst)
+
     def start(self, ticket: Ticket) -> None:
         """Admit a call: journal the intent, then send it."""
         core = self._core
@@ -166,6 +187,7 @@ class Calls:
             )
         )
         core.account.admitted(call, ticket, core.clock.now())
+        self._purse.reserve(call, request.model, request.worst)
         flying = _Flying(request)
         self._flying[call] = flying
         core.flying.add(ticket.row)
@@ -184,7 +206,8 @@ class Calls:
                 self._spacing = AsyncLimiter(1, 1 / STARTS_PER_SECOND)
             await self._spacing.acquire()
             flying.sent = True
-            watcher = _Watcher(self._core, call, request)
+            self._core.account.sent(call, self._core.clock.now())
+            watcher = Watching(self._core, call, request.row, request.sink)
             outcome = await self._api.send(
                 request.body(), watcher, path=request.path, headers=request.headers
             )
@@ -235,6 +258,7 @@ class Calls:
         request, outcome = flying.request, message.outcome
         core.flying.discard(message.row)
         core.live.pop(message.row, None)
+        self._purse.settle(message.call)
         verdict = classify(outcome) if outcome is not None else None
         core.account.ended(
             message.call, outcome, verdict, core.clock.now(), core.clock.wall()
@@ -280,9 +304,10 @@ class Calls:
             turn=request.turn,
             new_bytes=request.new_bytes,
             known_input=request.known_input,
-            need=request.need,
+            cached=request.cached,
             usage=outcome.usage,
         )
+        self._purse.charge(request.model, outcome.usage)
         seq = self._core.record(
             CallAnswered(
                 row=message.row,
@@ -304,8 +329,12 @@ class Calls:
         verdict: Verdict,
     ) -> None:
         core = self._core
-        retry = next_try(verdict, request.tries, core.clock.now(), self._chance)
+        now = core.clock.now()
+        request.tries = request.tries.after(verdict, now)
+        retry = next_try(verdict, request.tries, now, self._chance)
+        until = max(retry.at or now, now + (verdict.retry_after or 0.0))
         wasted, doubt = _cost(outcome, request.need)
+        self._purse.charge(request.model, wasted)
         cause = verdict.cause or Cause.SERVICE
         core.record(
             CallRefused(
@@ -314,7 +343,7 @@ class Calls:
                 cause=cause.value,
                 status=getattr(outcome, "status", None),
                 message=verdict.reason,
-                until=core.until_wall(retry.at),
+                until=core.until_wall(until),
                 request_id=outcome.request_id,
                 wasted=wasted,
                 in_doubt=doubt,
@@ -326,16 +355,7 @@ class Calls:
             kind = retry.missing or verdict.missing or MissingKind.REJECTED
             request.on_final(request, kind, retry.reason or verdict.reason, outcome)
             return
-        request.tries = retry.tries
-        if retry.at <= core.clock.now():
-            self.ask(request)
-        else:
-            self._waiting[request.row] = request
-            core.at(retry.at, lambda: self._again(request))
-
-    def _again(self, request: Request) -> None:
-        if self._waiting.get(request.row) is request:
-            self.ask(request)
+        self.ask(request, ready=retry.at)
 
     def _show(self, row: RowId, live: Live) -> None:
         self._core.live[row] = live
@@ -355,34 +375,3 @@ def _cost(outcome: Refused | Broken, need: Need | None) -> tuple[Usage, Usage]:
     if not seen.total:
         return NO_USAGE, Usage(need.input, need.worst_output)
     return seen, Usage(0, max(0, need.worst_output - seen.output_tokens))
-
-
-class _Watcher:
-    """Turns what a call under way says into messages, not too many of them."""
-
-    def __init__(self, core: Core, call: int, request: Request) -> None:
-        self._core = core
-        self._call = call
-        self._request = request
-        self._next = 0.0
-
-    def opened(self, limits: Limits) -> None:
-        """Headers of a 200 have come."""
-        self._core.put(Opened(self._call, limits))
-
-    def input_known(self, usage: Usage) -> None:
-        """The service has said what the input costs."""
-        self._core.put(InputKnown(self._call, usage))
-
-    def progressed(self, output_tokens: int, doing: str) -> None:
-        """Something came."""
-        now = self._core.clock.now()
-        if now >= self._next:
-            self._next = now + PROGRESS_SECONDS
-            row = self._request.row
-            self._core.put(Progressed(row, self._call, output_tokens, doing))
-
-    def received(self, chunk: bytes) -> None:
-        """Bytes of the stream."""
-        if self._request.sink is not None:
-            self._request.sink(chunk)

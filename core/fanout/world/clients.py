@@ -154,7 +154,7 @@ class Clients:
             fingerprint=mark,
             max_tokens=int(order.body.get("max_tokens") or MAX_TOKENS),
             max_turns=0,
-            estimate=self._core.estimator.input_tokens(model, _size(order.body)),
+            estimate=self._core.expect_input(model, row.phase, _size(order.body)),
         )
         line = _Line(row, keyed, spec)
         self._rows.enter_phase(row.phase, None)
@@ -259,7 +259,9 @@ class Clients:
         if isinstance(outcome, Refused):
             status = outcome.status if outcome.status != 200 else 500  # noqa: PLR2004
             headers = {"request-id": outcome.request_id or ""}
-            self._reply(line, ClientReply(status, headers, body=outcome.body))
+            self._reply(
+                line, ClientReply(status=status, headers=headers, body=outcome.body)
+            )
         elif outcome is not None:
             self._reply(line, ClientReply(status=504, body=_error(reason)))
         else:
@@ -294,7 +296,7 @@ class Clients:
         status, headers, text = await self._api.plain(
             method, order.path, order.body or None
         )
-        message.on_reply(ClientReply(status, headers, body=text))
+        message.on_reply(ClientReply(status=status, headers=headers, body=text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,10 @@ class Store(Protocol):
         """Number the event and take it; returns at once."""
         ...
 
+    def retry(self) -> None:
+        """Try again after the disk had refused."""
+        ...
+
 
 class Core:
     """What all desks share."""
@@ -71,6 +75,8 @@ class Core:
         self.log: deque[LogLine] = deque(maxlen=LOG_LINES)
         self.flying: set[RowId] = set()
         """Rows with a call, tools or a check under way."""
+        self.trouble = ""
+        """What the disk refuses, while it does."""
         self.durable_seq = 0
         """Number of the newest record that must be on disk before it is shown."""
         self._inbox: deque[object] = deque()
@@ -152,13 +158,16 @@ class Core:
 
     def committed(self) -> None:
         """Do what was waiting for the disk."""
+        if self.trouble and self.store.committed >= self.durable_seq:
+            self.trouble = ""
         while self._pending and self._pending[0][0] <= self.store.committed:
             heapq.heappop(self._pending)[2]()
 
     @property
     def unsettled(self) -> bool:
-        """Something still waits for the disk."""
-        return bool(self._pending)
+        """Something still waits for the disk, and there is hope for it."""
+        given_up = self.trouble and self.state.stop is not None
+        return bool(self._pending) and not given_up
 
     def at(self, when: float, then: Callable[[], None]) -> None:
         """Call `then` at this monotonic second."""
@@ -169,6 +178,19 @@ class Core:
         now = self.clock.now()
         while self._due and self._due[0][0] <= now:
             heapq.heappop(self._due)[2]()
+
+    def expect_input(self, model: str, phase: str, size: int) -> int:
+        """Return the input tokens expected of so many bytes."""
+        need = self.estimator.need(
+            model=model,
+            phase=phase,
+            turn=1,
+            new_bytes=size,
+            known_input=0,
+            cached=0,
+            max_tokens=1,
+        )
+        return need.input
 
     # -- the world --------------------------------------------------------
 

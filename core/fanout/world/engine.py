@@ -12,7 +12,6 @@ for the network, the disk or the script.
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +26,7 @@ from fanout.words.events import (
     RunResumed,
 )
 from fanout.words.model import Cause, MissingKind, RowId, Status
-from fanout.words.snapshot import RunInfo, Snapshot
+from fanout.words.snapshot import Snapshot
 from fanout.world import messages as said
 from fanout.world.agents import Agents
 from fanout.world.calls import Calls
@@ -39,6 +38,8 @@ from fanout.world.stopping import Stopping
 
 CEILING_MAX = 900
 """Below the HTTP pool's 1,000 connections, which would queue without a word."""
+DISK_RETRY_SECONDS = 2.0
+"""How long a disk that refused is left alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,20 +61,20 @@ class Engine:
         core: Core,
         desks: Desks,
         *,
-        info: RunInfo,
+        publisher: Publisher,
         linger: bool,
         export: Callable[[Snapshot, tuple[str, ...]], list[str]],
     ) -> None:
         self.core = core
         self.desks = desks
-        self.publisher = Publisher(core, info)
+        self.publisher = publisher
         self._linger = linger
         self._export = export
         self._closing = False
         self._handlers = self._table()
 
     def _table(self) -> dict[type, Callable[[Any], None]]:
-        core, desks = self.core, self.desks
+        desks = self.desks
         rows, calls, agents = desks.rows, desks.calls, desks.agents
         return {
             said.Committed: lambda _: None,
@@ -104,6 +105,7 @@ class Engine:
             ask.Export: self._export_report,
             said.Wanted: lambda _: None,
             said.Close: self._close,
+            said.DiskFailed: self._disk_failed,
         }
 
     # -- the loop ----------------------------------------------------------
@@ -111,7 +113,7 @@ class Engine:
     async def run(self) -> RunEnded | None:
         """Work until the run has ended and nobody lingers; returns its last end."""
         core = self.core
-        with suppress(Finished):
+        try:
             async with asyncio.TaskGroup() as tasks:
                 core.bind(asyncio.get_running_loop(), tasks)
                 while True:
@@ -119,6 +121,8 @@ class Engine:
                     if self.is_over():
                         raise Finished
                     await core.wait(core.decision.look_again)
+        except* Finished:
+            pass
         return core.state.end
 
     def _turn(self) -> None:
@@ -144,11 +148,17 @@ class Engine:
         closed: Cause | None = None
         if self.desks.stopping.cause() is not None:
             closed = Cause.STOPPING
+        elif core.trouble:
+            closed = Cause.DISK
         elif state.paused:
             closed = Cause.PAUSED
         now = core.clock.now()
         decision = plan(core.account, now, open=closed is None, cause_if_closed=closed)
         for ticket in decision.starts:
+            refusal = self.desks.calls.refusal(ticket)
+            if refusal:
+                self.desks.stopping.stop(ask.Stop("drain", "budget", refusal))
+                break
             self.desks.calls.start(ticket)
         core.decision = decision
         for learned in core.account.limits_learned():
@@ -226,6 +236,15 @@ class Engine:
         self.core.record(
             Noted(source=message.source, text=message.text, row=message.row)
         )
+
+    def _disk_failed(self, message: said.DiskFailed) -> None:
+        """Send nothing that could not be kept, and try the disk again."""
+        core = self.core
+        if core.trouble != message.text:
+            core.trouble = message.text
+            text = f"the journal cannot be written: {message.text}; nothing new is sent"
+            core.record(Noted(source="engine", text=text))
+        core.at(core.clock.now() + DISK_RETRY_SECONDS, core.store.retry)
 
     def _close(self, _: object) -> None:
         self._closing = True

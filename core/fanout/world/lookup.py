@@ -12,32 +12,21 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from fanout.words.model import RowId
-from fanout.words.orders import AgentOrder
 from fanout.world.messages import Found
 
 
-class Reusable(Protocol):
-    """A finished result of an earlier life or run."""
+class Order(Protocol):
+    """What of an order matters here; a client's row has no output."""
 
-    run: str
-    output: str | None
-    sha256: str | None
-    size: int | None
-    files_read: Mapping[str, str]
-    files_written: Mapping[str, str]
-
-    def load_value(self) -> Any:
-        """Return the value, from the journal."""
+    @property
+    def row(self) -> RowId:
+        """The row that asks."""
         ...
 
-
-class Partial(Protocol):
-    """The turns of a row that did not end as done."""
-
-    run: str
-    entries: Sequence[Any]
-    files_read: Mapping[str, str]
-    files_written: Mapping[str, str]
+    @property
+    def output(self) -> str | None:
+        """Where this run expects its output."""
+        ...
 
 
 class Earlier(Protocol):
@@ -61,23 +50,29 @@ class Lookup:
 
     def __init__(
         self,
-        earlier: Earlier | None,
+        load: Callable[[], Earlier | None],
         *,
         digest: Callable[[str], str | None],
-        restore: Callable[[str, Any, str | None, str], bool],
+        restore: Callable[[Order, Any, str | None], bool],
     ) -> None:
-        self._earlier = earlier
+        """`load` reads the index when it is first needed; None is none."""
+        self._load = load
+        self._loaded = False
+        self._earlier: Earlier | None = None
         self._digest = digest
         self._restore = restore
         # One result must not serve two rows, whichever thread asks.
         self._lock = threading.Lock()
 
-    def find(self, wanted: Sequence[tuple[AgentOrder, str]]) -> list[Found]:
+    def find(self, wanted: Sequence[tuple[Order, str]]) -> list[Found]:
         """Return what there is for each order and fingerprint, in order."""
         with self._lock:
+            if not self._loaded:
+                self._earlier = self._load()
+                self._loaded = True
             return [self._one(order, mark) for order, mark in wanted]
 
-    def _one(self, order: AgentOrder, mark: str) -> Found:
+    def _one(self, order: Order, mark: str) -> Found:
         row = order.row
         if self._earlier is None:
             return Found(row=row)
@@ -91,16 +86,14 @@ class Lookup:
             return Found(row=row, note="starts over: what determines it has changed")
         return Found(row=row)
 
-    def _finished(self, order: AgentOrder, done: Any) -> Found:
+    def _finished(self, order: Order, done: Any) -> Found:
         row = order.row
         moved = self._moved(done.files_read, done.files_written)
         if moved:
             return Found(row=row, note=f"starts over: {moved} has changed since")
         value = done.load_value()
         note = ""
-        if order.output is not None and not self._restore(
-            order.output, value, done.sha256, done.run
-        ):
+        if order.output is not None and not self._restore(order, value, done.sha256):
             note = (
                 f"{order.output} was edited since it was written; it is left as it is"
             )

@@ -188,3 +188,10 @@ class Wanted:
 @dataclass(frozen=True, slots=True)
 class Close:
     """Nobody lingers any more: end when the run has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiskFailed:
+    """The journal could not be written; nothing is lost yet."""
+
+    text: str

@@ -55,9 +55,12 @@ def spec_of(
     order: AgentOrder,
     opening: dict[str, Any],
     defaults: Defaults,
-    estimate: Callable[[str, int], int],
+    estimate: Callable[[str, str, int], int],
 ) -> RowSpec:
-    """Return what a row was asked to produce."""
+    """Return what a row was asked to produce.
+
+    `estimate` gives the input tokens of a model, a phase and so many bytes.
+    """
     model = opening["model"]
     return RowSpec(
         kind="agent",
@@ -74,5 +77,5 @@ def spec_of(
         schema=order.schema is not None,
         max_tokens=opening["max_tokens"],
         max_turns=opening["max_turns"],
-        estimate=estimate(model, new_bytes(Conversation(opening))),
+        estimate=estimate(model, order.row.phase, new_bytes(Conversation(opening))),
     )

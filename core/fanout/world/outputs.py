@@ -143,6 +143,29 @@ class OutputFolder:
             return Problem("absent" if absent else "unsafe", str(error))
 
 
+def encode_output(value: Any) -> bytes:
+    """Return a value as its output holds it: text as it is, else indented JSON."""
+    if isinstance(value, str):
+        return value.encode("utf-8", errors="replace")
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    return text.encode("utf-8", errors="replace") + b"\n"
+
+
+def restore(
+    folder: OutputFolder, relative: str, value: Any, sha256: str | None
+) -> bool:
+    """See that a reused output is where it is expected; blocking.
+
+    What is gone is written again from the journal's value. What is there and
+    differs was edited by somebody: it is left alone, and False returned.
+    """
+    path = os.path.join(folder.path, relative)  # noqa: PTH118  a name was checked
+    found = digest(path)
+    if found is not None:
+        return found == sha256
+    return folder.write(relative, encode_output(value)).sha256 == sha256
+
+
 def digest(path: str) -> str | None:
     """Return the SHA-256 hex digest of a file as it is now.
 

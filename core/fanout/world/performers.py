@@ -5,31 +5,37 @@ result the model reads; a failure to write an output is a reason to send back or
 to end the row; neither ends the run.
 """
 
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from fanout.decide.conversation import RunTools
 from fanout.errors import FanoutError
-from fanout.words.model import MissingKind
+from fanout.words.model import MissingKind, RowSpec
 from fanout.words.orders import AgentOrder
 from fanout.words.tools import Tool, ToolResult
 from fanout.world.core import Core
 from fanout.world.filetools import WriteOutput
-from fanout.world.lookup import Lookup
+from fanout.world.lookup import Lookup, Order
 from fanout.world.messages import Checked, LookedUp, ToolsCame
-from fanout.world.outputs import OutputFolder, Problem
+from fanout.world.outputs import OutputFolder, Problem, encode_output
 from fanout.world.rows import Work
 
 Threads = Callable[..., Awaitable[Any]]
 """`asyncio.to_thread`, or an inline runner for virtual time."""
 
 
-class Uses(Protocol):
-    """What is asked of `RunTools.uses`."""
+class Sought(Protocol):
+    """A row that looks for earlier work."""
 
-    uses: tuple[Mapping[str, Any], ...]
+    @property
+    def order(self) -> Any:
+        """An `Order`."""
+        ...
+
+    @property
+    def spec(self) -> RowSpec:
+        """Its spec; the fingerprint is in it."""
+        ...
 
 
 class Performers:
@@ -45,12 +51,12 @@ class Performers:
 
     # -- look-ups ----------------------------------------------------------
 
-    def look_up(self, works: Sequence[Work]) -> None:
+    def look_up(self, works: Sequence[Sought]) -> None:
         """Search earlier work for these rows; ends in `LookedUp`."""
-        wanted = [(w.order, w.spec.fingerprint) for w in works]
+        wanted: list[tuple[Order, str]] = [(w.order, w.spec.fingerprint) for w in works]
         self._core.spawn(self._look_up(wanted), "look up earlier work")
 
-    async def _look_up(self, wanted: Sequence[tuple[AgentOrder, str]]) -> None:
+    async def _look_up(self, wanted: Sequence[tuple[Order, str]]) -> None:
         found = await self._threads(self._lookup.find, wanted)
         self._core.put(LookedUp(tuple(found)))
 
@@ -59,12 +65,14 @@ class Performers:
     def run_tools(self, work: Work, uses: Sequence[Mapping[str, Any]]) -> None:
         """Run one turn's tools in the order asked; ends in `ToolsCame`."""
         name = f"tools of {work.order.row}"
-        self._core.spawn(self._run_tools(work, RunTools(tuple(uses))), name)
+        self._core.spawn(self._run_tools(work, uses), name)
 
-    async def _run_tools(self, work: Work, step: Uses) -> None:
+    async def _run_tools(self, work: Work, uses: Sequence[Mapping[str, Any]]) -> None:
         tools = {tool.name: self._bound(tool, work) for tool in work.order.tools}
-        results, read, written = [], {}, {}
-        for use in step.uses:
+        results: list[dict[str, Any]] = []
+        read: dict[str, str] = {}
+        written: dict[str, str] = {}
+        for use in uses:
             result = await _call(tools, use)
             read.update(result.files_read)
             written.update(result.files_written)
@@ -110,9 +118,7 @@ class Performers:
         try:
             checked = await self._threads(self._judge, work, text)
         except FanoutError as error:
-            checked = Checked(
-                row=row, problem=str(error), kind=MissingKind.NO_OUTPUT
-            )
+            checked = Checked(row=row, problem=str(error), kind=MissingKind.NO_OUTPUT)
         self._core.put(checked)
 
     def _judge(self, work: Work, text: str) -> Checked:
@@ -130,7 +136,7 @@ class Performers:
                 value = order.validate(data)
             except ValueError as error:
                 return Checked(row=order.row, problem=str(error))
-            data = json.dumps(value, ensure_ascii=False, indent=2).encode() + b"\n"
+            data = encode_output(value)
         if order.output is None:
             return Checked(row=order.row, value=value)
         self._folder.write(order.output, data)

@@ -5,11 +5,8 @@ fact in it is on disk: the screen never shows what a crash could take back. When
 the disk itself is in trouble there is nothing to wait for, and it is shown.
 """
 
-from collections.abc import Mapping
-
-from fanout.decide.planner import Decision
-from fanout.decide.pricing import dollars
-from fanout.words.model import Usage
+from fanout.decide.budget import Purse
+from fanout.decide.planner import gate
 from fanout.words.snapshot import (
     Gate,
     RunEnd,
@@ -25,8 +22,9 @@ LOG_TAIL = 1_000
 class Publisher:
     """Hands out snapshots; `latest` may be read from any thread."""
 
-    def __init__(self, core: Core, info: RunInfo) -> None:
+    def __init__(self, core: Core, info: RunInfo, purse: Purse) -> None:
         self._core = core
+        self._purse = purse
         self.info = info
         self.latest: Snapshot | None = None
         self.end: RunEnd | None = None
@@ -37,7 +35,9 @@ class Publisher:
 
     def publish(self) -> None:
         """Hand out a fresh snapshot if one is wanted."""
-        if self.wanted and self._core.store.committed >= self._core.durable_seq:
+        core = self._core
+        safe = core.store.committed >= core.durable_seq
+        if self.wanted and (safe or core.trouble):
             self.wanted = False
             self.latest = self.build()
 
@@ -56,7 +56,7 @@ class Publisher:
             phases=tuple(state.phases),
             live=dict(core.live),
             pools=core.account.views(now),
-            gates=self._gates(core.decision),
+            gates=self._gates(),
             ceiling=core.account.ceiling_view(),
             totals=self._totals(state.totals),
             log=log[-LOG_TAIL:],
@@ -77,17 +77,12 @@ class Publisher:
             return "starting"
         return "paused" if state.paused else "running"
 
-    def _gates(self, decision: Decision) -> dict[str, Gate]:
+    def _gates(self) -> dict[str, Gate]:
         core = self._core
+        offset = core.clock.wall() - core.clock.now()
         return {
-            pool: Gate(
-                pool=pool,
-                waiting=gate.waiting,
-                cause=gate.cause,
-                until=core.until_wall(gate.until),
-                detail=gate.detail,
-            )
-            for pool, gate in decision.gates.items()
+            pool: gate(core.account, pool, block, offset=offset)
+            for pool, block in core.decision.gates.items()
         }
 
     def _totals(self, totals: Totals) -> Totals:
@@ -99,25 +94,5 @@ class Publisher:
             refusals_429=totals.refusals_429,
             refusals_529=totals.refusals_529,
             reused=totals.reused,
-            dollars=self._dollars(),
+            dollars=self._purse.dollars,
         )
-
-    def _dollars(self) -> float | None:
-        spent: dict[str, Usage] = {}
-        for row in self._core.state.rows.values():
-            if row.spec is None:
-                continue
-            used = row.tally.useful + row.tally.wasted
-            spent[row.spec.model] = spent.get(row.spec.model, Usage()) + used
-        return add_up(spent)
-
-
-def add_up(spent: Mapping[str, Usage]) -> float | None:
-    """Return dollars for usage by model; None as soon as one price is unknown."""
-    total = 0.0
-    for model, usage in spent.items():
-        cost = dollars(model, usage) if usage.total else 0.0
-        if cost is None:
-            return None
-        total += cost
-    return total

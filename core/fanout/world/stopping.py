@@ -10,32 +10,27 @@ With a screen the engine lingers after that: a missing row may be requeued, and
 the run then ends once more.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import json
+from collections.abc import Callable
 
 from fanout.decide.ending import (
     COMPLETE,
     Ending,
+    Tolerance,
     exit_code,
     is_accepted,
 )
 from fanout.words.commands import Stop
 from fanout.words.events import RowDropped, RunEnded, ScriptEnded, StopAsked
 from fanout.words.model import MissingKind, Status
+from fanout.words.snapshot import RunEnd
 from fanout.world.calls import Calls
 from fanout.world.core import Core
 from fanout.world.messages import ScriptCame
 from fanout.world.rows import Rows
+from fanout.world.snapshots import Publisher
 
 STOP_KINDS = {"budget": MissingKind.BUDGET, "account": MissingKind.ACCOUNT}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tolerance:
-    """How many holes were declared acceptable on the command line."""
-
-    overall: str | None = None
-    by_phase: Mapping[str, str] = field(default_factory=dict)
 
 
 class Stopping:
@@ -47,21 +42,24 @@ class Stopping:
         *,
         tolerance: Tolerance,
         cancel_script: Callable[[str], None],
-        on_ended: Callable[[RunEnded], None],
+        publisher: Publisher,
     ) -> None:
         self._core = core
         self._tolerance = tolerance
         self._cancel_script = cancel_script
-        self._on_ended = on_ended
+        self._publisher = publisher
         self._usage_error = False
-        self._ended_at = -1
         self.rows: Rows
         self.calls: Calls
+        self._finish_clients: Callable[[], None]
 
-    def connect(self, rows: Rows, calls: Calls) -> None:
-        """Name the desks this one needs."""
+    def connect(
+        self, rows: Rows, calls: Calls, finish_clients: Callable[[], None]
+    ) -> None:
+        """Name what this desk needs of the others."""
         self.rows = rows
         self.calls = calls
+        self._finish_clients = finish_clients
 
     @property
     def asked(self) -> bool:
@@ -116,6 +114,8 @@ class Stopping:
             return
         script = core.state.script_end
         cause = self.cause()
+        if script is not None:
+            self._finish_clients()
         if cause is not None:
             for row in self.rows.open_rows():
                 self.calls.withdraw(row)
@@ -155,8 +155,32 @@ class Stopping:
             complete=complete,
             accepted=bool(holes) and accepted and code == COMPLETE,
         )
-        seq = core.record(event)
-        core.after(seq, lambda: self._on_ended(event))
+        self._publisher.end = self._told(event, script)
+        core.record(event)
+
+    def _told(self, event: RunEnded, script: ScriptEnded) -> RunEnd:
+        """Return the end as people are told it."""
+        counts = self._core.state.counts
+        cause = self.cause()
+        if cause is not None:
+            reason = cause[1]
+        elif counts.missing:
+            reason = f"{counts.missing} of {counts.expected} partitions are missing"
+        else:
+            reason = f"{counts.done} of {counts.expected} partitions done"
+        finish = (
+            "" if event.complete else f"fanout-tui resume {self._publisher.info.id}"
+        )
+        value = script.value
+        result = value if isinstance(value, str) else json.dumps(value, indent=2)
+        return RunEnd(
+            exit_code=event.exit_code,
+            complete=event.complete,
+            accepted=event.accepted,
+            reason=reason,
+            finish=finish,
+            result="" if value is None else result,
+        )
 
     def _by_phase(self) -> dict[str, str]:
         stated = {p: a for p, a in self._core.state.phases.items() if a is not None}

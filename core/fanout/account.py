@@ -1,0 +1,84 @@
+"""Which account a run spends on: the simulated one, or the one of the environment.
+
+Keys and the base URL come from the environment alone, never from files of the
+working directory; with `--simulate` every real credential is ignored.
+"""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from fanout.config import Config
+from fanout.errors import UsageError
+from fanout.simulator.process import SimulatedAccount, SimulatorError
+from fanout.world.credentials import Credentials
+
+OFFICIAL = "https://api.anthropic.com"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """How calls reach the account, and what a run says of it."""
+
+    credentials: Credentials
+    endpoint: str
+    """The base URL, or `simulated:PROFILE`: part of every fingerprint."""
+    simulated: bool
+    control_url: str | None = None
+    """Where a simulated account keeps its own books."""
+
+
+def reach(
+    config: Config,
+    environ: Mapping[str, str],
+    stack: ExitStack,
+    account: SimulatedAccount | None = None,
+) -> Access:
+    """Return how to reach the account. Raises `UsageError`.
+
+    A simulated one is started, unless one is given, and ends with `stack`.
+    """
+    if config.simulate:
+        if account is None:
+            account = stack.enter_context(_started(config.profile))
+        return Access(
+            credentials=Credentials(base_url=account.url, api_key="simulated"),
+            endpoint=f"simulated:{_profile_name(config.profile)}",
+            simulated=True,
+            control_url=account.control_url,
+        )
+    key = environ.get("ANTHROPIC_API_KEY") or None
+    token = environ.get("ANTHROPIC_AUTH_TOKEN") or None
+    if key is None and token is None:
+        raise UsageError(
+            "there is no key for the API",
+            hint="set ANTHROPIC_API_KEY, or try it with --simulate",
+        )
+    base_url = (environ.get("ANTHROPIC_BASE_URL") or OFFICIAL).rstrip("/")
+    if not base_url.startswith(("http://", "https://")):
+        raise UsageError(
+            f"ANTHROPIC_BASE_URL is `{base_url}`, which is no http(s) address",
+            hint="unset it, or give it a scheme, for instance https://…",
+        )
+    # With both, the key wins, as it does in the SDK.
+    token = None if key is not None else token
+    return Access(
+        credentials=Credentials(base_url=base_url, api_key=key, auth_token=token),
+        endpoint=base_url,
+        simulated=False,
+    )
+
+
+def _started(profile: str) -> SimulatedAccount:
+    try:
+        return SimulatedAccount.start(profile)
+    except SimulatorError as error:
+        raise UsageError(
+            f"the simulated account cannot start: {error}",
+            hint="--profile takes demo, evaluation, start, build, scale or a file",
+        ) from error
+
+
+def _profile_name(profile: str) -> str:
+    return Path(profile).stem if profile.endswith(".toml") else profile

@@ -1,0 +1,31 @@
+"""What a run is told from outside: plain data, checked where it came from."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fanout.decide.budget import Budget
+from fanout.decide.ending import Tolerance
+
+DEFAULT_MODEL = "claude-sonnet-5"
+"""For agents that name no model, where neither `--model` nor ANTHROPIC_MODEL does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """One life of a run, as it was asked for."""
+
+    script: Path
+    arguments: tuple[str, ...] = ()
+    simulate: bool = False
+    profile: str = "evaluation"
+    model: str = DEFAULT_MODEL
+    concurrency: int | None = None
+    """None is `auto`."""
+    budget: Budget = Budget()
+    tolerance: Tolerance = Tolerance()
+    fresh: bool = False
+    resume: str | None = None
+    run_dir: Path = Path(".fanout")
+    out_dir: Path | None = None
+    """None: `out` in the run's folder."""
+    reports: tuple[Path, ...] = ()

@@ -1,0 +1,98 @@
+"""What was spent, what calls in flight may still spend, and whether more fits.
+
+A budget is a ceiling: a call is sent only while everything spent, the worst case
+of everything in flight and its own worst case stay below it together. The worst
+case of a call is its estimated input and the whole of its `max_tokens`, so the
+overshoot is at most what input estimates miss.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fanout.decide.pricing import dollars
+from fanout.words.model import NO_USAGE, Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """Ceilings over all four token classes and all lives; None is none."""
+
+    tokens: int | None = None
+    dollars: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Worst:
+    tokens: int
+    dollars: float | None
+
+
+class Purse:
+    """One run's money; `charge` what was used, `reserve` what may be."""
+
+    def __init__(self, budget: Budget, spent: Mapping[str, Usage]) -> None:
+        """`spent` is what earlier lives used, by model."""
+        self._budget = budget
+        self._spent = dict(spent)
+        self._reserved: dict[int, _Worst] = {}
+        self._dollars: float | None = 0.0
+        for model, usage in spent.items():
+            self._add_dollars(model, usage)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens spent, all classes."""
+        return sum(usage.total for usage in self._spent.values())
+
+    @property
+    def dollars(self) -> float | None:
+        """Dollars spent; None once a price was unknown."""
+        return self._dollars
+
+    def charge(self, model: str, usage: Usage) -> None:
+        """Count what a call has used, useful or not."""
+        if usage.total:
+            self._spent[model] = self._spent.get(model, NO_USAGE) + usage
+            self._add_dollars(model, usage)
+
+    def reserve(self, call: int, model: str, worst: Usage) -> None:
+        """Set aside the most an admitted call can use."""
+        self._reserved[call] = _Worst(worst.total, dollars(model, worst))
+
+    def settle(self, call: int) -> None:
+        """The call has ended; what it used is charged apart."""
+        self._reserved.pop(call, None)
+
+    def refusal(self, model: str, worst: Usage) -> str:
+        """Say why a call of this worst case does not fit; empty when it does."""
+        limit = self._budget.tokens
+        if limit is not None:
+            held = sum(one.tokens for one in self._reserved.values())
+            if self.tokens + held + worst.total > limit:
+                return (
+                    f"budget of {limit:,} tokens reached: {self.tokens:,} spent, "
+                    f"{held:,} in flight, the next call may take {worst.total:,}"
+                )
+        return self._dollar_refusal(model, worst)
+
+    def _dollar_refusal(self, model: str, worst: Usage) -> str:
+        limit = self._budget.dollars
+        if limit is None:
+            return ""
+        cost = dollars(model, worst)
+        if cost is None or self._dollars is None:
+            return f"a budget in dollars needs a price, and {model} has none"
+        held = sum(one.dollars or 0.0 for one in self._reserved.values())
+        if self._dollars + held + cost > limit:
+            return (
+                f"budget of ${limit:,.2f} reached: ${self._dollars:,.2f} spent, "
+                f"${held:,.2f} in flight, the next call may take ${cost:,.2f}"
+            )
+        return ""
+
+    def _add_dollars(self, model: str, usage: Usage) -> None:
+        cost = dollars(model, usage) if usage.total else 0.0
+        if cost is None or self._dollars is None:
+            self._dollars = None
+        else:
+            self._dollars += cost

@@ -1,0 +1,254 @@
+"""One life of a run, put together: account, place, engine, script.
+
+    Life.start()    engine thread and script thread begin
+    life.handle     what screens and signals hold
+    Life.finish()   after the end: reports written, lock released
+
+Everything a life owns is closed in the reverse order of its opening, whichever
+way it ends.
+"""
+
+import asyncio
+import os
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from fanout.account import Access
+from fanout.config import Config
+from fanout.decide.account import Account
+from fanout.decide.budget import Purse
+from fanout.decide.estimate import Estimator
+from fanout.decide.pools import pool_of
+from fanout.decide.state import RunState
+from fanout.disk.journal import Journal
+from fanout.disk.reuse import Reuse, find_reusable
+from fanout.errors import UsageError
+from fanout.place import Place
+from fanout.script.loading import LoadedScript
+from fanout.script.running import ScriptEnd, ScriptOptions, ScriptThread
+from fanout.version import VERSION
+from fanout.words.events import LifeStarted, Noted
+from fanout.words.model import Usage
+from fanout.words.snapshot import RunInfo, Snapshot
+from fanout.world import messages as said
+from fanout.world.agents import Agents
+from fanout.world.api import Api, Timeouts
+from fanout.world.calls import Calls
+from fanout.world.clients import Clients
+from fanout.world.clock import Clock
+from fanout.world.core import Core
+from fanout.world.engine import CEILING_MAX, Desks, Engine
+from fanout.world.lookup import Lookup, Order
+from fanout.world.openings import Defaults
+from fanout.world.outputs import OutputFolder, digest, restore
+from fanout.world.performers import Performers
+from fanout.world.port import Port
+from fanout.world.rows import Rows
+from fanout.world.safepath import fence_off
+from fanout.world.snapshots import Publisher
+from fanout.world.stopping import Stopping
+from fanout.world.threads import RunThread
+
+Export = Callable[[Snapshot, tuple[str, ...]], list[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What a life is made of."""
+
+    config: Config
+    access: Access
+    place: Place
+    script: LoadedScript
+    clock: Clock
+    linger: bool
+    """Stay after the end, so that rows can be requeued from a screen."""
+    export: Export
+
+
+class Life:
+    """One life of a run in this process."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self.handle = RunThread(self._build)
+        self.script = ScriptThread(
+            setting.script, Port(self.handle.post), ScriptOptions(), self._script_ended
+        )
+        self.script_end: ScriptEnd | None = None
+        config, place = setting.config, setting.place
+        self.out = OutputFolder(config.out_dir or place.out)
+        fence_off(str(place.runs))
+        self.info = RunInfo(
+            id=place.folder.name,
+            name=config.script.stem,
+            folder=str(place.folder),
+            script=str(config.script.absolute()),
+            arguments=config.arguments,
+            endpoint=setting.access.endpoint,
+            simulated=setting.access.simulated,
+            model=config.model,
+            life=place.life,
+            started_at=setting.clock.wall(),
+        )
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        self.handle.start()
+        self.script.start()
+
+    def _script_ended(self, end: ScriptEnd) -> None:
+        self.script_end = end
+        self.handle.post(
+            said.ScriptCame(
+                outcome=end.outcome,
+                text=end.text,
+                value=end.value,
+                usage_error=isinstance(end.error, UsageError),
+            )
+        )
+
+    # -- on the engine's loop ----------------------------------------------
+
+    async def _build(self, thread: RunThread) -> Engine:
+        core = self._core(thread)
+        self._open_life(core)
+        api = Api(self._setting.access.credentials, self._setting.clock, Timeouts())
+        api.start()
+        thread.closing.append(api.close)
+        purse = Purse(self._setting.config.budget, _spent(core.state))
+        publisher = Publisher(core, self.info, purse)
+        return Engine(
+            core,
+            self._desks(core, api, purse, publisher),
+            publisher=publisher,
+            linger=self._setting.linger,
+            export=self._setting.export,
+        )
+
+    def _core(self, thread: RunThread) -> Core:
+        place, clock = self._setting.place, self._setting.clock
+        journal = Journal(
+            place.folder,
+            life=place.life,
+            last_seq=place.state.seq,
+            on_commit=lambda _: thread.post(said.Committed()),
+            on_error=lambda error: thread.post(said.DiskFailed(str(error))),
+        )
+        journal.start()
+
+        async def close() -> None:
+            await asyncio.to_thread(journal.close)
+
+        thread.closing.append(close)
+        now, wall = clock.now(), clock.wall()
+        account = Account(
+            chance=random.random,
+            ceiling_max=CEILING_MAX,
+            known=tuple(place.state.limits.values()),
+            now=now,
+        )
+        account.set_user_ceiling(self._setting.config.concurrency)
+        for spent in place.recent:
+            account.restore(wall - spent.at, spent.pool, spent.usage, now)
+        return Core(
+            store=journal,
+            state=place.state,
+            account=account,
+            estimator=Estimator(),
+            clock=clock,
+        )
+
+    def _open_life(self, core: Core) -> None:
+        info = self.info
+        core.record(
+            LifeStarted(
+                run=info.id,
+                life=info.life,
+                script=info.script,
+                arguments=info.arguments,
+                endpoint=info.endpoint,
+                simulated=info.simulated,
+                model=info.model,
+                version=VERSION,
+                pid=os.getpid(),
+            )
+        )
+        for text in self._setting.place.notes:
+            core.record(Noted(source="engine", text=text))
+
+    def _desks(self, core: Core, api: Api, purse: Purse, publisher: Publisher) -> Desks:
+        setting = self._setting
+        stopping = Stopping(
+            core,
+            tolerance=setting.config.tolerance,
+            cancel_script=self.script.cancel,
+            publisher=publisher,
+        )
+        rows = Rows(core, lambda output: str(Path(self.out.path, output)))
+        calls = Calls(
+            core,
+            api,
+            purse=purse,
+            chance=random.random,
+            on_account=stopping.account_refuses,
+        )
+        defaults = Defaults(
+            model=setting.config.model,
+            account=setting.access.endpoint,
+            pool_of=pool_of,
+        )
+        performers = Performers(
+            core,
+            folder=self.out,
+            lookup=Lookup(self._earlier, digest=digest, restore=self._restore),
+            threads=asyncio.to_thread,
+        )
+        agents = Agents(
+            core,
+            rows=rows,
+            calls=calls,
+            performers=performers,
+            defaults=defaults,
+            stopping=stopping.cause,
+        )
+        clients = Clients(
+            core,
+            rows=rows,
+            calls=calls,
+            api=api,
+            seeker=performers,
+            defaults=defaults,
+        )
+        stopping.connect(rows, calls, clients.finish)
+        return Desks(
+            rows=rows, calls=calls, agents=agents, clients=clients, stopping=stopping
+        )
+
+    def _earlier(self) -> Reuse | None:
+        if self._setting.config.fresh:
+            return None
+        place, access = self._setting.place, self._setting.access
+        return find_reusable(
+            place.runs,
+            script=self.info.script,
+            endpoint=access.endpoint,
+            simulated=access.simulated,
+            current=place.folder,
+        )
+
+    def _restore(self, order: Order, value: object, sha256: str | None) -> bool:
+        assert order.output is not None, "nothing to restore"
+        return restore(self.out, order.output, value, sha256)
+
+
+def _spent(state: RunState) -> dict[str, Usage]:
+    """Return what earlier lives used, by model."""
+    spent: dict[str, Usage] = {}
+    for row in state.rows.values():
+        if row.spec is not None:
+            used = row.tally.useful + row.tally.wasted
+            spent[row.spec.model] = spent.get(row.spec.model, Usage()) + used
+    return spent
