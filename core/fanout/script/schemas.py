@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import FunctionType
 from typing import Any
 
 from fanout.errors import UsageError
@@ -28,6 +29,10 @@ PROBLEMS_SHOWN = 5
 
 _FENCE = re.compile(
     rb"\A\s*```[A-Za-z]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*\Z", re.DOTALL
+)
+_VALUES: tuple[type, ...] = (
+    *(str, bytes, int, float, list, tuple),
+    *(FunctionType, type(None)),
 )
 _BOM = b"\xef\xbb\xbf"
 
@@ -90,7 +95,7 @@ def prepare(schema: Any) -> Schema:
     """Return what `schema` asks for; raises `UsageError` when it cannot be sent."""
     if isinstance(schema, Mapping):
         return _of_dict(dict(schema))
-    if schema is None or isinstance(schema, str | bytes | int | float | list | tuple):
+    if isinstance(schema, _VALUES):
         raise _unusable(schema, "it is a value, not a type")
     try:
         return _of_type(schema)
@@ -130,14 +135,12 @@ def _of_type(schema: Any) -> Schema:
 def _made(
     schema: Any, described: dict[str, Any], check: Callable[[Any, bytes], Any]
 ) -> Schema:
-    root = resolved(described, described)
-    wrapper = None
-    if root.get("type") != "object":
-        wrapper = "items" if root.get("type") == "array" else "value"
     try:
+        kind = resolved(described, described).get("type")
         wire = closed(described)
     except ValueError as error:
         raise _unusable(schema, str(error)) from error
+    wrapper = {"object": None, "array": "items"}.get(str(kind), "value")
     if wrapper is not None:
         definitions = wire.pop("$defs", None)
         wire = {

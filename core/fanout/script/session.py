@@ -16,7 +16,8 @@ script any more: each raises `CancelledError`.
 
 import asyncio
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import PurePosixPath
@@ -63,6 +64,7 @@ class Session:
         self._folders: dict[PurePosixPath, RowId] = {}
         self._batches: dict[asyncio.AbstractEventLoop, _Batch] = {}
         self._built: dict[int, RowId] = {}
+        self._waits: dict[asyncio.Task[object], asyncio.AbstractEventLoop] = {}
         self._numbers = count()
         self._phases: set[str] = set()
 
@@ -208,6 +210,19 @@ class Session:
             self.port.release([ticket.row for ticket in tickets])
         return found
 
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Let `stop` cancel the task that waits for something else in here."""
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None
+        self.proceed()
+        self._waits[task] = loop
+        try:
+            yield
+        finally:
+            self._waits.pop(task, None)
+        self.proceed()
+
     def _abandon(self, tickets: Iterable[Ticket]) -> None:
         if self.ending:
             return
@@ -225,6 +240,10 @@ class Session:
             tickets = list(self._tickets.values())
         for ticket in tickets:
             ticket.cancel_waiters()
+        for task, loop in list(self._waits.items()):
+            # A loop that was closed has no task left to cancel.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(task.cancel)
 
     def close(self, *, returned: bool) -> None:
         """Say which agents were built and never awaited; `main` has ended.

@@ -31,6 +31,8 @@ def closed(schema: Mapping[str, Any], where: str = "") -> dict[str, Any]:
             made[keyword] = left.pop(keyword)
     if "$ref" in made:
         return {key: made[key] for key in ("$defs", "$ref") if key in made}
+    if "enum" in made or "const" in made:
+        left.pop("type", None)
     made |= _typed(left, where) if "type" in left else _choices(left, made, where)
     rest = {key: value for key, value in left.items() if key not in _SILENT}
     if rest:

@@ -95,3 +95,12 @@ async def settle() -> None:
     """Let everything run that can."""
     for _ in range(5):
         await asyncio.sleep(0)
+
+
+async def called(port: FakePort, count: int = 1) -> None:
+    """Wait until the SDK has come that far; it takes turns of the loop, not time."""
+    for _ in range(10_000):
+        if len(port.calls) >= count:
+            return
+        await asyncio.sleep(0)
+    raise AssertionError(f"{len(port.calls)} calls, not {count}")

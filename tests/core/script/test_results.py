@@ -1,0 +1,73 @@
+import pytest
+
+from fanout.errors import Incomplete
+from fanout.script.results import Done, Missing, Results
+from fanout.words.model import MissingKind, RowId
+
+
+def hole(n: int) -> Missing:
+    return Missing(key=f"{n}", phase="audit", kind=MissingKind.BUDGET, reason="spent")
+
+
+def made(count: int, *holes: int) -> Results[int]:
+    return Results(
+        hole(n) if n in holes else Done(key=f"{n}", phase="audit", value=n)
+        for n in range(count)
+    )
+
+
+def test_they_are_a_sequence_in_call_order() -> None:
+    results = made(4, 2)
+    assert len(results) == 4
+    assert [one.key for one in results] == ["0", "1", "2", "3"]
+    assert results[0].value == 0
+    assert results[-1] in results
+    assert not made(0)
+
+
+def test_values_of_incomplete_ones_raise_and_name_the_holes() -> None:
+    with pytest.raises(Incomplete, match="2 of 4 are missing: audit/1, audit/2") as e:
+        made(4, 1, 2).values()
+    assert e.value.missing == ("audit/1", "audit/2")
+    assert made(3).values() == [0, 1, 2]
+
+
+def test_many_holes_are_shortened_for_people_and_whole_for_programs() -> None:
+    results = made(40, *range(30))
+    with pytest.raises(Incomplete, match=r"audit/19 and 10 more") as caught:
+        results.values()
+    assert len(caught.value.missing) == 30
+    assert "audit/29" in results.statement()
+    assert repr(results).endswith("audit/19 and 10 more>")
+
+
+def test_done_and_missing_are_the_explicit_ways_to_go_on() -> None:
+    results = made(4, 1)
+    assert results.done.values() == [0, 2, 3]
+    assert [one.kind for one in results.missing] == [MissingKind.BUDGET]
+    assert not results.done.complete
+    assert results.done.statement() == "3 of 4 done; missing: audit/1"
+
+
+def test_slices_keep_the_whole_they_are_of() -> None:
+    part = made(6, 4)[:2]
+    assert part.values() == [0, 1]
+    assert not part.complete
+    assert part.statement() == (
+        "5 of 6 done; missing: audit/4; 2 of the done ones are here"
+    )
+    assert part[0].scope == made(6, 4).scope
+
+
+def test_a_hole_has_no_value() -> None:
+    with pytest.raises(Incomplete, match="audit/3 is missing: budget: spent") as caught:
+        _ = hole(3).value
+    assert caught.value.missing == ("audit/3",)
+    assert hole(3).row == RowId("audit", "3")
+
+
+def test_equal_results_are_equal() -> None:
+    assert made(3, 1) == made(3, 1)
+    assert made(3, 1) != made(3, 2)
+    assert hash(made(3)) == hash(made(3))
+    assert made(3) != [1, 2, 3]
