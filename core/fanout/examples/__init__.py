@@ -1,0 +1,1 @@
+"""Scripts to read, to run and to start from: `fanout-tui --simulate EXAMPLE.py`."""
