@@ -13,7 +13,6 @@ import os
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from fanout.account import Access
 from fanout.config import Config
@@ -33,22 +32,17 @@ from fanout.words.events import LifeStarted, Noted
 from fanout.words.model import Usage
 from fanout.words.snapshot import RunInfo, Snapshot
 from fanout.world import messages as said
-from fanout.world.agents import Agents
 from fanout.world.api import Api, Timeouts
-from fanout.world.calls import Calls
-from fanout.world.clients import Clients
 from fanout.world.clock import Clock
 from fanout.world.core import Core
-from fanout.world.engine import CEILING_MAX, Desks, Engine
+from fanout.world.desks import World, build_desks
+from fanout.world.engine import CEILING_MAX, Engine
 from fanout.world.lookup import Lookup, Order
 from fanout.world.openings import Defaults
 from fanout.world.outputs import OutputFolder, digest, restore
-from fanout.world.performers import Performers
 from fanout.world.port import Port
-from fanout.world.rows import Rows
 from fanout.world.safepath import fence_off
 from fanout.world.snapshots import Publisher
-from fanout.world.stopping import Stopping
 from fanout.world.threads import RunThread
 
 Export = Callable[[Snapshot, tuple[str, ...]], list[str]]
@@ -122,7 +116,7 @@ class Life:
         publisher = Publisher(core, self.info, purse)
         return Engine(
             core,
-            self._desks(core, api, purse, publisher),
+            build_desks(core, self._world(api, purse, publisher)),
             publisher=publisher,
             linger=self._setting.linger,
             export=self._setting.export,
@@ -179,52 +173,23 @@ class Life:
         for text in self._setting.place.notes:
             core.record(Noted(source="engine", text=text))
 
-    def _desks(self, core: Core, api: Api, purse: Purse, publisher: Publisher) -> Desks:
+    def _world(self, api: Api, purse: Purse, publisher: Publisher) -> World:
         setting = self._setting
-        stopping = Stopping(
-            core,
-            tolerance=setting.config.tolerance,
-            cancel_script=self.script.cancel,
-            publisher=publisher,
-        )
-        rows = Rows(core, lambda output: str(Path(self.out.path, output)))
-        calls = Calls(
-            core,
-            api,
+        return World(
+            api=api,
             purse=purse,
-            chance=random.random,
-            on_account=stopping.account_refuses,
-        )
-        defaults = Defaults(
-            model=setting.config.model,
-            account=setting.access.endpoint,
-            pool_of=pool_of,
-        )
-        performers = Performers(
-            core,
+            publisher=publisher,
             folder=self.out,
             lookup=Lookup(self._earlier, digest=digest, restore=self._restore),
             threads=asyncio.to_thread,
-        )
-        agents = Agents(
-            core,
-            rows=rows,
-            calls=calls,
-            performers=performers,
-            defaults=defaults,
-            stopping=stopping.cause,
-        )
-        clients = Clients(
-            core,
-            rows=rows,
-            calls=calls,
-            api=api,
-            seeker=performers,
-            defaults=defaults,
-        )
-        stopping.connect(rows, calls, clients.finish)
-        return Desks(
-            rows=rows, calls=calls, agents=agents, clients=clients, stopping=stopping
+            chance=random.random,
+            defaults=Defaults(
+                model=setting.config.model,
+                account=setting.access.endpoint,
+                pool_of=pool_of,
+            ),
+            tolerance=setting.config.tolerance,
+            cancel_script=self.script.cancel,
         )
 
     def _earlier(self) -> Reuse | None:

@@ -12,7 +12,6 @@ for the network, the disk or the script.
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from fanout.decide.planner import plan
@@ -28,29 +27,14 @@ from fanout.words.events import (
 from fanout.words.model import Cause, MissingKind, RowId, Status
 from fanout.words.snapshot import Snapshot
 from fanout.world import messages as said
-from fanout.world.agents import Agents
-from fanout.world.calls import Calls
-from fanout.world.clients import Clients
 from fanout.world.core import Core
-from fanout.world.rows import Rows
+from fanout.world.desks import Desks
 from fanout.world.snapshots import Publisher
-from fanout.world.stopping import Stopping
 
 CEILING_MAX = 900
 """Below the HTTP pool's 1,000 connections, which would queue without a word."""
 DISK_RETRY_SECONDS = 2.0
 """How long a disk that refused is left alone."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Desks:
-    """Who knows what to do with which message."""
-
-    rows: Rows
-    calls: Calls
-    agents: Agents
-    clients: Clients
-    stopping: Stopping
 
 
 class Engine:
@@ -116,11 +100,10 @@ class Engine:
         try:
             async with asyncio.TaskGroup() as tasks:
                 core.bind(asyncio.get_running_loop(), tasks)
-                while True:
-                    self._turn()
-                    if self.is_over():
-                        raise Finished
+                while not self.is_over():
                     await core.wait(core.decision.look_again)
+                    self._turn()
+                tasks.create_task(_finish(), name="finish")
         except* Finished:
             pass
         return core.state.end
@@ -248,6 +231,11 @@ class Engine:
 
     def _close(self, _: object) -> None:
         self._closing = True
+
+
+async def _finish() -> None:
+    """Leave the task group, and with it whatever was still under way."""
+    raise Finished
 
 
 class Finished(Exception):  # noqa: N818  leaves the task group, nothing more

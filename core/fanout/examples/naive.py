@@ -1,0 +1,93 @@
+"""The same audit as plain `asyncio.gather`, for comparison: nothing paces it.
+
+What most people write first: every agent starts at once, on the SDK's default
+client with its two retries, and one that fails is caught and left out. Run as
+
+    python -m fanout.examples.naive BASE_URL ROOT PATTERN MAX_TOKENS
+
+it prints one JSON object: agents started and lost, seconds, and for what they
+were lost. `fanout-tui demo` runs it beside the real thing, on the same account.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from collections import Counter
+from typing import Any
+
+from fanout.script.partition import partition, render
+from fanout.world.filetools import read_tools
+
+PROMPT = "Report every unsafe file operation in these files."
+MODEL = "claude-sonnet-5"
+TURNS_MAX = 20
+
+
+async def audit(client: Any, part: Any, tools: Any) -> str:
+    """Run one agent's whole conversation."""
+    by_name = {tool.name: tool for tool in tools}
+    text = render(part, inline=False)
+    messages: list[Any] = [{"role": "user", "content": f"{text}\n\n{PROMPT}"}]
+    for _ in range(TURNS_MAX):
+        answer = await client.messages.create(
+            model=MODEL,
+            max_tokens=8_192,
+            messages=messages,
+            tools=[
+                {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "input_schema": tool.input_schema,
+                }
+                for tool in tools
+            ],
+        )
+        if answer.stop_reason != "tool_use":
+            return str(answer.content)
+        messages.append({"role": "assistant", "content": answer.content})
+        results = []
+        for block in answer.content:
+            if block.type == "tool_use":
+                result = await by_name[block.name].run(block.input)
+                results.append(
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": block.id,
+                        "content": result.content,
+                    }
+                )
+        messages.append({"role": "user", "content": results})
+    return ""
+
+
+async def run(url: str, root: str, pattern: str, max_tokens: int) -> dict[str, Any]:
+    """Run all agents at once and count who comes back."""
+    import anthropic  # noqa: PLC0415  costs seconds; only this process pays
+
+    parts = partition(root, pattern, max_tokens=max_tokens)
+    http = anthropic.DefaultAsyncHttpxClient(trust_env=False)
+    begun = time.monotonic()  # noqa: TID251  a report of real seconds
+    async with anthropic.AsyncAnthropic(
+        api_key="simulated", base_url=url, http_client=http
+    ) as client:
+        tools = read_tools(root)
+        agents = [audit(client, part, tools) for part in parts]
+        ended = await asyncio.gather(*agents, return_exceptions=True)  # noqa: TID251
+    lost = [e for e in ended if isinstance(e, BaseException)]
+    return {
+        "agents": len(ended),
+        "lost": len(lost),
+        "causes": dict(Counter(type(e).__name__ for e in lost)),
+        "seconds": time.monotonic() - begun,  # noqa: TID251
+    }
+
+
+def main() -> None:
+    """Run it from the command line."""
+    url, root, pattern, max_tokens = sys.argv[1:5]
+    print(json.dumps(asyncio.run(run(url, root, pattern, int(max_tokens)))))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

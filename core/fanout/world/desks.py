@@ -1,0 +1,114 @@
+"""The engine's desks, put together: who needs whom, said once.
+
+Tests build the same desks over a scripted API, a journal in memory and a
+virtual clock; nothing here knows the difference.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from fanout.decide.budget import Purse
+from fanout.decide.ending import Tolerance
+from fanout.words.outcome import Outcome
+from fanout.world.agents import Agents
+from fanout.world.calls import Calls
+from fanout.world.clients import Clients
+from fanout.world.core import Core
+from fanout.world.lookup import Lookup
+from fanout.world.openings import Defaults
+from fanout.world.outputs import OutputFolder
+from fanout.world.performers import Performers, Threads
+from fanout.world.rows import Rows
+from fanout.world.snapshots import Publisher
+from fanout.world.stopping import Stopping
+
+
+class ApiPort(Protocol):
+    """The Messages API as desks need it."""
+
+    async def send(
+        self,
+        body: Mapping[str, Any],
+        watcher: Any,
+        *,
+        path: str = "/v1/messages",
+        headers: Mapping[str, str] | None = None,
+    ) -> Outcome:
+        """Send one call and see it to its end."""
+        ...
+
+    async def plain(
+        self, method: str, path: str, body: Mapping[str, Any] | None
+    ) -> tuple[int, dict[str, str], str]:
+        """Pass a small request through."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What the desks act on."""
+
+    api: ApiPort
+    purse: Purse
+    publisher: Publisher
+    folder: OutputFolder
+    lookup: Lookup
+    threads: Threads
+    chance: Callable[[], float]
+    defaults: Defaults
+    tolerance: Tolerance
+    cancel_script: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desks:
+    """Who knows what to do with which message."""
+
+    rows: Rows
+    calls: Calls
+    agents: Agents
+    clients: Clients
+    stopping: Stopping
+
+
+def build_desks(core: Core, world: World) -> Desks:
+    """Return the desks of one life."""
+    stopping = Stopping(
+        core,
+        tolerance=world.tolerance,
+        cancel_script=world.cancel_script,
+        publisher=world.publisher,
+    )
+    rows = Rows(core, lambda output: str(Path(world.folder.path, output)))
+    calls = Calls(
+        core,
+        world.api,
+        purse=world.purse,
+        chance=world.chance,
+        on_account=stopping.account_refuses,
+    )
+    performers = Performers(
+        core, folder=world.folder, lookup=world.lookup, threads=world.threads
+    )
+    agents = Agents(
+        core,
+        rows=rows,
+        calls=calls,
+        performers=performers,
+        defaults=world.defaults,
+        stopping=stopping.cause,
+    )
+    clients = Clients(
+        core,
+        rows=rows,
+        calls=calls,
+        api=world.api,
+        seeker=performers,
+        defaults=world.defaults,
+    )
+    stopping.connect(rows, calls, clients.finish)
+    return Desks(
+        rows=rows, calls=calls, agents=agents, clients=clients, stopping=stopping
+    )

@@ -1,0 +1,152 @@
+"""`fanout-tui demo`: the example on the embedded account, beside what people do.
+
+First the naive program runs on a simulated account: plain `asyncio.gather` over
+the SDK's default client. Then the account is reset, and the same audit of the
+same files runs as a fan-out on it. The end compares what came back: measured on
+the account's own books, both times.
+"""
+
+import json
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from fanout.errors import FanoutError
+from fanout.examples import workload
+from fanout.simulator.process import SimulatedAccount
+from fanout_tui.command import options as reading
+from fanout_tui.command.running import run_script
+from fanout_tui.command.say import write
+
+PROFILE = "demo"
+NAIVE_SECONDS_MAX = 90.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Naive:
+    """What the naive program came back with."""
+
+    agents: int
+    lost: int
+    seconds: float
+    refused: int
+    """429s, by the account's books."""
+    charged: int
+    """Tokens the account charged for all of it."""
+
+
+def run_demo(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Run both and compare; the exit code is the fan-out's."""
+    parser = reading.parser()
+    parser.usage = "fanout-tui demo [options]"
+    space = parser.parse_args(list(arguments))
+    space.simulate, space.profile = True, PROFILE
+    # A demonstration that reused yesterday's results would show nothing.
+    space.fresh = space.resume is None
+    example = str(files("fanout.examples") / "audit.py")
+    space.rest = [example, *space.rest]
+    with ExitStack() as stack:
+        account = stack.enter_context(SimulatedAccount.start(PROFILE))
+        quiet = space.json
+        if not quiet:
+            _announce(account)
+        naive = _run_naive(account)
+        if not quiet:
+            write(_told(naive))
+        _control(account, "reset", {})
+        ran = run_script(reading.understand(space, environ), environ, account=account)
+        if not quiet and ran.snapshot is not None:
+            write(_compared(naive, ran.snapshot, _state(account)))
+    return ran.code
+
+
+def _announce(account: SimulatedAccount) -> None:
+    limits = account.limits
+    write(
+        "a simulated account on this machine: "
+        f"{limits['requests']:,} requests, {limits['input_tokens']:,} input and "
+        f"{limits['output_tokens']:,} output tokens per minute"
+    )
+    write("1. plain asyncio.gather over the same files, SDK defaults …")
+
+
+def _run_naive(account: SimulatedAccount) -> Naive:
+    command = [sys.executable, "-m", "fanout.examples.naive", account.url]
+    command += [workload.root(), workload.PATTERN, str(workload.MAX_TOKENS)]
+    try:
+        done = subprocess.run(  # noqa: S603
+            command, capture_output=True, check=True, timeout=NAIVE_SECONDS_MAX
+        )
+        told = json.loads(done.stdout)
+    except (subprocess.SubprocessError, ValueError) as error:
+        raise FanoutError(
+            f"the naive program could not be measured: {error}",
+            hint="run it by hand: python -m fanout.examples.naive",
+        ) from error
+    state = _state(account)
+    return Naive(
+        agents=told["agents"],
+        lost=told["lost"],
+        seconds=told["seconds"],
+        refused=_refused(state),
+        charged=_charged(state),
+    )
+
+
+def _told(naive: Naive) -> str:
+    return (
+        f"   {naive.agents - naive.lost} of {naive.agents} agents came back in "
+        f"{naive.seconds:.0f} s, {naive.lost} were lost to {naive.refused} × 429\n"
+        "2. the same audit as a fan-out, on the same account …"
+    )
+
+
+def _compared(naive: Naive, snapshot: Any, state: dict[str, Any]) -> str:
+    audit = [row for row in snapshot.rows.values() if row.id.phase == "audit"]
+    done = sum(row.status.value == "done" for row in audit)
+    seconds = snapshot.at - snapshot.run.started_at
+    lines = [
+        "on the same account, by its own books:",
+        f"  plain gather  {naive.agents - naive.lost:>3} of {naive.agents} done  "
+        f"{naive.lost:>3} lost  {naive.refused:>3} × 429  {naive.seconds:4.0f} s  "
+        f"{naive.charged:,} tokens charged",
+        f"  fanout-tui    {done:>3} of {len(audit)} done  "
+        f"{len(audit) - done:>3} lost  {_refused(state):>3} × 429  {seconds:4.0f} s  "
+        f"{_charged(state):,} tokens charged, summary included",
+    ]
+    return "\n".join(lines)
+
+
+def _state(account: SimulatedAccount) -> dict[str, Any]:
+    with urllib.request.urlopen(f"{account.control_url}/state", timeout=10) as reply:  # noqa: S310
+        state: dict[str, Any] = json.loads(reply.read())
+    return state
+
+
+def _control(account: SimulatedAccount, verb: str, body: dict[str, Any]) -> None:
+    request = urllib.request.Request(  # noqa: S310
+        f"{account.control_url}/{verb}",
+        data=json.dumps(body).encode(),
+        headers={"content-type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=10):  # noqa: S310
+        return
+
+
+def _refused(state: Mapping[str, Any]) -> int:
+    return sum(state["refused"].values())
+
+
+def _charged(state: Mapping[str, Any]) -> int:
+    return sum(state["charged"].values())
+
+
+def example_folder() -> Path:
+    """Return where the examples lie."""
+    return Path(str(files("fanout.examples")))

@@ -1,0 +1,59 @@
+"""From words on the command line to an exit code."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+
+from fanout.decide.ending import ACCOUNT, COMPLETE, SIGNALS, USAGE
+from fanout.errors import AccountError, FanoutError, UsageError
+from fanout.version import VERSION
+from fanout_tui.command import options as reading
+from fanout_tui.command.say import problem, write
+
+Verb = Callable[[Sequence[str], Mapping[str, str]], int]
+
+
+def entry(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
+    """Run the command; what a person can mend is one sentence and a hint."""
+    try:
+        return _dispatch(list(arguments), environ)
+    except AccountError as error:
+        problem(str(error), error.hint)
+        return ACCOUNT
+    except (UsageError, FanoutError) as error:
+        problem(str(error), error.hint)
+        return USAGE
+    except KeyboardInterrupt:
+        return SIGNALS["SIGINT"]
+    except BrokenPipeError:
+        # Whoever read our output is gone; Python must not complain about it.
+        with suppress(OSError):
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+        return COMPLETE
+
+
+def _dispatch(arguments: list[str], environ: Mapping[str, str]) -> int:
+    if arguments and arguments[0] in reading.VERBS:
+        return _verb(arguments[0])(arguments[1:], environ)
+    space = reading.parser().parse_args(arguments)
+    if space.version:
+        write(f"fanout-tui {VERSION}")
+        return COMPLETE
+    if not space.rest:
+        raise UsageError(
+            "no script was named",
+            hint="fanout-tui script.py runs one; fanout-tui demo shows how it looks",
+        )
+    options = reading.understand(space, environ)
+    from fanout_tui.command.running import run_script  # noqa: PLC0415  not for --help
+
+    return run_script(options, environ).code
+
+
+def _verb(name: str) -> Verb:
+    # Each verb's imports are its own affair.
+    from fanout_tui.command import verbs  # noqa: PLC0415
+
+    found: Verb = getattr(verbs, name)
+    return found

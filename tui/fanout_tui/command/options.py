@@ -1,0 +1,247 @@
+"""What may stand on the command line, and what it becomes.
+
+Options before the script belong to fanout-tui, everything after it to the
+script. A first word that is a verb is one; a script of such a name is `./runs`.
+"""
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from fanout.config import DEFAULT_MODEL, Config
+from fanout.decide.budget import Budget
+from fanout.decide.ending import Tolerance
+from fanout.errors import UsageError
+
+VERBS = ("demo", "check", "runs", "report", "resume", "simulate")
+SUFFIXES = (".json", ".md", ".csv", ".html")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """One command line, understood."""
+
+    config: Config
+    tui: bool
+    json: bool
+    ascii: bool
+    exit_when_done: bool
+
+
+class Parser(argparse.ArgumentParser):
+    """Errors as one sentence, with exit code 2, and as exceptions until then."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say it as every other mistake is said."""
+        raise UsageError(message, hint="see fanout-tui --help")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `fanout-tui [options] script.py [arguments]`."""
+    top = Parser(
+        prog="fanout-tui",
+        usage="fanout-tui [options] script.py [script arguments]\n"
+        "       fanout-tui VERB …   with VERB one of " + ", ".join(VERBS),
+        description="Run a fan-out of Claude agents at the account's real speed, "
+        "and watch it. Options after the script are the script's own.",
+        allow_abbrev=False,
+    )
+    _account_options(top)
+    _limit_options(top)
+    _place_options(top)
+    _output_options(top)
+    top.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return top
+
+
+def _account_options(top: argparse.ArgumentParser) -> None:
+    group = top.add_argument_group("account")
+    group.add_argument(
+        "--simulate",
+        action="store_true",
+        help="use the embedded simulated account; every real credential is ignored",
+    )
+    group.add_argument(
+        "--profile",
+        metavar="NAME|FILE",
+        default="evaluation",
+        help="which simulated account: demo, evaluation (default), start, build, "
+        "scale, or a TOML file of limits and faults",
+    )
+    group.add_argument(
+        "--model",
+        metavar="NAME",
+        help="model for agents that name none; else ANTHROPIC_MODEL, "
+        f"else {DEFAULT_MODEL}",
+    )
+
+
+def _limit_options(top: argparse.ArgumentParser) -> None:
+    group = top.add_argument_group("limits")
+    group.add_argument(
+        "--concurrency",
+        metavar="N|auto",
+        default="auto",
+        help="a ceiling on calls in flight; auto (default) finds it",
+    )
+    group.add_argument(
+        "--max-tokens-total",
+        metavar="N",
+        help="budget of tokens, all four classes, over all lives of the run",
+    )
+    group.add_argument("--max-usd", metavar="X", help="budget in dollars")
+    group.add_argument(
+        "--allow-missing",
+        metavar="N|P%|PHASE=…",
+        action="append",
+        default=[],
+        help="how many holes are acceptable, in all or in one phase; default none",
+    )
+
+
+def _place_options(top: argparse.ArgumentParser) -> None:
+    group = top.add_argument_group("runs")
+    group.add_argument(
+        "--fresh", action="store_true", help="ignore earlier work; begin a new run"
+    )
+    group.add_argument("--resume", metavar="RUN", help="name the run to go on with")
+    group.add_argument(
+        "--run-dir",
+        metavar="DIR",
+        default=".fanout",
+        help="where runs are kept (default .fanout/)",
+    )
+    group.add_argument(
+        "--out", metavar="DIR", help="where outputs go (default <run>/out/)"
+    )
+    group.add_argument(
+        "--report",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="write the completeness report; .json, .md, .csv or .html; repeatable",
+    )
+
+
+def _output_options(top: argparse.ArgumentParser) -> None:
+    group = top.add_argument_group("output")
+    group.add_argument(
+        "--no-tui", action="store_true", help="plain lines instead of the screen"
+    )
+    group.add_argument(
+        "--json", action="store_true", help="one JSON event a line instead"
+    )
+    group.add_argument(
+        "--ascii", action="store_true", help="draw with ASCII characters only"
+    )
+    group.add_argument(
+        "--exit-when-done",
+        action="store_true",
+        help="leave the screen when the run has ended",
+    )
+    group.add_argument("--version", action="store_true", help="print the version")
+
+
+def understand(space: argparse.Namespace, environ: Mapping[str, str]) -> Options:
+    """Turn parsed words into options. Raises `UsageError`."""
+    script, *arguments = space.rest
+    config = Config(
+        script=Path(script),
+        arguments=tuple(arguments),
+        simulate=space.simulate,
+        profile=space.profile,
+        model=space.model or environ.get("ANTHROPIC_MODEL") or DEFAULT_MODEL,
+        concurrency=_concurrency(space.concurrency),
+        budget=Budget(
+            tokens=_positive(space.max_tokens_total, "--max-tokens-total"),
+            dollars=_dollars(space.max_usd),
+        ),
+        tolerance=_tolerance(space.allow_missing),
+        fresh=space.fresh,
+        resume=space.resume,
+        run_dir=Path(space.run_dir),
+        out_dir=Path(space.out) if space.out else None,
+        reports=tuple(_report(name) for name in space.report),
+    )
+    return Options(
+        config=config,
+        tui=not (space.no_tui or space.json),
+        json=space.json,
+        ascii=space.ascii or _needs_ascii(environ),
+        exit_when_done=space.exit_when_done,
+    )
+
+
+def _needs_ascii(environ: Mapping[str, str]) -> bool:
+    return environ.get("TERM") == "linux"
+
+
+def _concurrency(text: str) -> int | None:
+    return None if text == "auto" else _positive(text, "--concurrency")
+
+
+def _positive(text: str | None, option: str) -> int | None:
+    if text is None:
+        return None
+    digits = text.replace("_", "").replace(",", "")
+    if not digits.isdigit() or int(digits) < 1:
+        raise UsageError(
+            f"{option} takes a whole number above 0, not `{text}`",
+            hint=f"for instance {option} 100000",
+        )
+    return int(digits)
+
+
+def _dollars(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        value = float(text.removeprefix("$"))
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise UsageError(
+            f"--max-usd takes dollars above 0, not `{text}`",
+            hint="for instance --max-usd 2.50",
+        )
+    return value
+
+
+def _tolerance(stated: Sequence[str]) -> Tolerance:
+    overall: str | None = None
+    by_phase: dict[str, str] = {}
+    for text in stated:
+        phase, equals, amount = text.rpartition("=")
+        figure = amount.removesuffix("%")
+        try:
+            value = float(figure) if amount.endswith("%") else int(figure)
+        except ValueError:
+            value = -1
+        if value < 0 or (amount.endswith("%") and value > 100):  # noqa: PLR2004
+            raise UsageError(
+                f"--allow-missing takes N, P% or PHASE=N|P%, not `{text}`",
+                hint="for instance --allow-missing 2 or --allow-missing audit=5%",
+            )
+        if equals:
+            by_phase[phase] = amount
+        else:
+            overall = amount
+    return Tolerance(overall=overall, by_phase=by_phase)
+
+
+def _report(name: str) -> Path:
+    path = Path(name)
+    if path.suffix not in SUFFIXES:
+        raise UsageError(
+            f"--report `{name}` names no known format",
+            hint=f"end it in {', '.join(SUFFIXES)}",
+        )
+    if not path.absolute().parent.is_dir():
+        raise UsageError(
+            f"the folder of --report `{name}` does not exist",
+            hint=f"make it first: mkdir -p {os.path.dirname(name)}",  # noqa: PTH120
+        )
+    return path

@@ -1,0 +1,179 @@
+"""Runs a script: account, place, threads; then the screen or plain output; the end.
+
+The main thread shows and listens, the engine and the script have threads of
+their own. Whatever happens to the screen, the run goes on in plain output; when
+the run is over, reports are written, the summary goes to stdout and what `main`
+returned after it.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from fanout.account import reach
+from fanout.decide.ending import DEFECT
+from fanout.life import Life, Setting
+from fanout.place import open_place
+from fanout.script.loading import locate
+from fanout.simulator.process import SimulatedAccount
+from fanout.version import VERSION
+from fanout.words.snapshot import Snapshot
+from fanout.world.clock import Clock, SystemClock
+from fanout_tui.command.options import Options
+from fanout_tui.command.reports import export, write_all
+from fanout_tui.command.say import warn, write
+from fanout_tui.command.signals import listening
+from fanout_tui.command.transcripts import Handle
+
+POLL_SECONDS = 0.2
+STOP_SECONDS_MAX = 15.0
+"""How long the engine may take to end once nothing is left to wait for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a run ended, for whoever ran it."""
+
+    code: int
+    snapshot: Snapshot | None
+
+
+def run_script(
+    options: Options,
+    environ: Mapping[str, str],
+    *,
+    account: SimulatedAccount | None = None,
+) -> Ran:
+    """Run it to its end. Raises `UsageError` before anything was sent."""
+    clock = SystemClock()
+    config = options.config
+    with ExitStack() as stack:
+        loaded = locate(config.script, config.arguments)
+        access = reach(config, environ, stack, account)
+        place = open_place(config, access.endpoint, VERSION, clock)
+        stack.callback(place.lock.release)
+        screen = options.tui and on_a_terminal(environ)
+        life = Life(
+            Setting(
+                config=config,
+                access=access,
+                place=place,
+                script=loaded,
+                clock=clock,
+                linger=screen and not options.exit_when_done,
+                export=export,
+            )
+        )
+        handle = Handle(life.handle, place.folder)
+        with listening(handle, plain=not screen):
+            life.start()
+            if screen:
+                screen = _show(handle, options, environ, clock)
+            # The screen was left: what is still to come is said in plain lines.
+            life.handle.close()
+            if not screen:
+                _say(handle, options, clock)
+            _await_end(life)
+        return _end(life, handle, options)
+
+
+def on_a_terminal(environ: Mapping[str, str]) -> bool:
+    """The screen opens only where all three streams are a terminal that can."""
+    able = environ.get("TERM", "") not in ("", "dumb")
+    return able and all(s.isatty() for s in (sys.stdin, sys.stdout, sys.stderr))
+
+
+def _show(
+    handle: Handle, options: Options, environ: Mapping[str, str], clock: Clock
+) -> bool:
+    """Show the screen until it is left; says whether the run had ended by then."""
+    # Half a second of import that plain output must not pay for.
+    from fanout_tui.launch import run_screen  # noqa: PLC0415
+
+    left = run_screen(
+        handle,
+        clock=clock.wall,
+        ascii=options.ascii,
+        no_color=bool(environ.get("NO_COLOR")),
+        exit_when_done=options.exit_when_done,
+    )
+    if left == "crashed":
+        warn("the screen crashed; the run goes on in plain output")
+    return left not in ("crashed", "plain", "signal")
+
+
+def _say(handle: Handle, options: Options, clock: Clock) -> None:
+    """Tell in lines what happens, until the engine has ended."""
+    output: Any
+    if options.json:
+        from fanout_tui.jsonlines import JsonLines  # noqa: PLC0415
+
+        output = JsonLines(write, clock.wall)
+    else:
+        from fanout_tui.plain import PlainOutput  # noqa: PLC0415
+
+        output = PlainOutput(write, clock.wall)
+    while not handle.finished():
+        handle.ask()
+        handle.wait(POLL_SECONDS)
+        snapshot = handle.latest()
+        if snapshot is not None:
+            output.update(snapshot)
+            if handle.take_dump_request():
+                _dump(output, snapshot)
+    last = handle.latest()
+    if last is not None:
+        output.close(last)
+
+
+def _dump(output: Any, snapshot: Snapshot) -> None:
+    """SIGUSR1: what every running row waits for."""
+    every_wait: Callable[[Snapshot], None] | None = getattr(output, "every_wait", None)
+    if every_wait is not None:
+        every_wait(snapshot)
+
+
+def _await_end(life: Life) -> None:
+    if not life.handle.wait(STOP_SECONDS_MAX):
+        warn("the engine does not end; what is finished is on disk")
+
+
+def _end(life: Life, handle: Handle, options: Options) -> Ran:
+    """Write what is to be written, say how it ended, return the exit code."""
+    snapshot = handle.latest()
+    if life.handle.error is not None:
+        _crashed(life)
+        return Ran(DEFECT, snapshot)
+    if snapshot is None or snapshot.end is None:
+        return Ran(DEFECT, snapshot)
+    written = write_all(snapshot, options.config.reports)
+    if not options.json:
+        from fanout_tui.summary import summary  # noqa: PLC0415
+
+        _traceback(life)
+        write(summary(snapshot, written))
+        if snapshot.end.result:
+            write(snapshot.end.result)
+    return Ran(snapshot.end.exit_code, snapshot)
+
+
+def _traceback(life: Life) -> None:
+    """What the script raised, as Python would have shown it."""
+    end = life.script_end
+    if end is not None and end.outcome == "raised" and end.traceback:
+        hint = getattr(end.error, "hint", "")
+        warn(f"{end.text}\nhint: {hint}" if hint else end.traceback.rstrip())
+
+
+def _crashed(life: Life) -> None:
+    folder = life.info.folder
+    warn(
+        f"fanout-tui itself failed: {life.handle.error!r}\n"
+        "hint: nothing finished is lost; "
+        f"go on with: fanout-tui resume {life.info.id}\n"
+        f"the details are in {folder}/crash.txt"
+    )
+    with open(f"{folder}/crash.txt", "w", encoding="utf-8") as file:  # noqa: PTH123
+        file.write(life.handle.trace)

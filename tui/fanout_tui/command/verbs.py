@@ -1,0 +1,114 @@
+"""Everything `fanout-tui` does besides running a script."""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from fanout.decide.ending import COMPLETE, USAGE
+from fanout.disk.rundir import find_run, read_manifest
+from fanout.errors import UsageError
+from fanout_tui.command import options as reading
+from fanout_tui.command.say import write
+
+Environ = Mapping[str, str]
+
+
+def demo(arguments: Sequence[str], environ: Environ) -> int:
+    """Run the example on the embedded account, and what it costs to do without."""
+    from fanout_tui.command.demo import run_demo  # noqa: PLC0415
+
+    return run_demo(arguments, environ)
+
+
+def check(arguments: Sequence[str], environ: Environ) -> int:
+    """Import a script and check its signature; nothing is sent."""
+    from fanout_tui.command.checking import run_check  # noqa: PLC0415
+
+    if not arguments:
+        raise UsageError("check takes a script", hint="fanout-tui check script.py")
+    return run_check(arguments, environ)
+
+
+def resume(arguments: Sequence[str], environ: Environ) -> int:
+    """Go on with a run; it knows its script, arguments and account."""
+    parser = reading.parser()
+    parser.usage = "fanout-tui resume [options] RUN"
+    space = parser.parse_args(list(arguments))
+    if len(space.rest) != 1:
+        raise UsageError("resume takes one run", hint="fanout-tui resume last")
+    folder = find_run(Path(space.run_dir).absolute(), space.rest[0])
+    manifest = read_manifest(folder)
+    if manifest is None:
+        raise UsageError(
+            f"{folder} has no readable manifest",
+            hint="run the script again; finished work is reused",
+        )
+    space.rest = [manifest.script, *manifest.arguments]
+    space.resume = str(folder)
+    space.simulate = manifest.simulated
+    if manifest.simulated and space.profile == "evaluation":
+        space.profile = manifest.endpoint.partition(":")[2]
+    from fanout_tui.command.running import run_script  # noqa: PLC0415
+
+    return run_script(reading.understand(space, environ), environ).code
+
+
+def report(arguments: Sequence[str], environ: Environ) -> int:
+    """Print or write the completeness report of a run, live or ended."""
+    del environ
+    from fanout_tui.command.reports import print_report  # noqa: PLC0415
+
+    parser = _parser("report", "RUN [--format json|md|csv|html]")
+    parser.add_argument("run", nargs="?", default="last")
+    parser.add_argument("--format", choices=("json", "md", "csv", "html"), default="md")
+    parser.add_argument("--run-dir", default=".fanout")
+    space = parser.parse_args(list(arguments))
+    folder = find_run(Path(space.run_dir).absolute(), space.run)
+    print_report(folder, space.format)
+    return COMPLETE
+
+
+def runs(arguments: Sequence[str], environ: Environ) -> int:
+    """List the runs, or delete one."""
+    del environ
+    from fanout_tui.command.listing import delete, show  # noqa: PLC0415
+
+    parser = _parser("runs", "[--delete RUN]")
+    parser.add_argument("--delete", metavar="RUN")
+    parser.add_argument("--run-dir", default=".fanout")
+    space = parser.parse_args(list(arguments))
+    folder = Path(space.run_dir).absolute()
+    if space.delete is not None:
+        delete(folder, space.delete)
+    else:
+        show(folder)
+    return COMPLETE
+
+
+def simulate(arguments: Sequence[str], environ: Environ) -> int:
+    """Serve the simulated account until interrupted."""
+    del environ
+    parser = _parser("simulate", "[--profile NAME|FILE] [--port N] [--seed N]")
+    parser.add_argument("--profile", default="evaluation")
+    parser.add_argument("--port", default="0")
+    parser.add_argument("--seed", default="0")
+    space = parser.parse_args(list(arguments))
+    command = [sys.executable, "-m", "fanout.simulator", "--profile", space.profile]
+    command += ["--port", space.port, "--seed", space.seed]
+    write("the simulated account serves until ctrl-c; use it with")
+    write("  ANTHROPIC_BASE_URL=<url below> ANTHROPIC_API_KEY=any fanout-tui script.py")
+    with ExitStack() as stack:
+        child = stack.enter_context(subprocess.Popen(command))  # noqa: S603
+        try:
+            code = child.wait()
+        except KeyboardInterrupt:
+            child.terminate()
+            return COMPLETE
+    return COMPLETE if code in (0, -15) else USAGE
+
+
+def _parser(verb: str, usage: str) -> argparse.ArgumentParser:
+    return reading.Parser(prog=f"fanout-tui {verb}", usage=f"fanout-tui {verb} {usage}")
