@@ -124,12 +124,10 @@ class ScriptThread:
         """Run and say how it ended; nothing a script raises gets past this."""
         try:
             value = run()
-        except SystemExit as stop:
-            return _exited(stop)
         except BaseException as error:  # noqa: BLE001  whatever a script raises
             if self._reason is not None:
                 return ScriptEnd(outcome="cancelled", text=self._reason)
-            return _raised(error)
+            return _exited(error) if isinstance(error, SystemExit) else _raised(error)
         if self._reason is not None:
             return ScriptEnd(outcome="cancelled", text=self._reason)
         return ScriptEnd(outcome="returned", value=jsonable(value))
