@@ -32,8 +32,7 @@ def answer(call: Call, seed: int, profile: Profile) -> Answer:
     if thought:
         parts = (Part(kind="thinking", text=thought), *said.parts)
         said = _with_parts(said, parts)
-    said = cut_to(said, call.output_tokens_max)
-    return _stopped(said, call)
+    return _stopped(_within_limits(said, call), call)
 
 
 def wanted_schema(call: Call, mind: Mind) -> dict[str, Any] | None:
@@ -49,6 +48,14 @@ def wanted_schema(call: Call, mind: Mind) -> dict[str, Any] | None:
         if isinstance(value, dict) and "properties" in value:
             return value
     return None
+
+
+def _within_limits(said: Answer, call: Call) -> Answer:
+    room = max(1, call.model.context_tokens - call.input_tokens)
+    if room < call.output_tokens_max and said.tokens > room:
+        cut = cut_to(said, room)
+        return Answer(parts=cut.parts, stop_reason="model_context_window_exceeded")
+    return cut_to(said, call.output_tokens_max)
 
 
 def _refusal(call: Call) -> Answer | None:

@@ -8,7 +8,13 @@ import re
 from dataclasses import dataclass, fields
 
 _DIRECTIVE = re.compile(r"\[\[sim:([^\]]*)\]\]")
-_STOPS = ("end_turn", "max_tokens", "refusal", "stop_sequence", "pause_turn")
+_STOPS = (
+    "end_turn",
+    "max_tokens",
+    "refusal",
+    "pause_turn",
+    "model_context_window_exceeded",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,12 +23,24 @@ class Filler:
 
     def __init__(self, root: Schema) -> None:
         self._root = root
+        self._open: list[str] = []
 
     def fill(self, known: Knowledge) -> Any:
         """A value that fits the schema."""
         return self._value(self._root, "", known, 0)
 
     def _value(self, schema: Any, name: str, known: Knowledge, depth: int) -> Any:
+        """Fill one schema; a definition inside itself ends where it may."""
+        reference = _reference(schema)
+        if reference is None:
+            return self._plain(schema, name, known, depth)
+        self._open.append(reference)
+        try:
+            return self._plain(schema, name, known, depth)
+        finally:
+            self._open.pop()
+
+    def _plain(self, schema: Any, name: str, known: Knowledge, depth: int) -> Any:
         schema = self._resolved(schema)
         if "const" in schema:
             return schema["const"]
@@ -82,12 +94,14 @@ class Filler:
     def _option(
         self, options: list[Any], name: str, known: Knowledge, depth: int
     ) -> Any:
-        resolved = [self._resolved(option) for option in options]
-        filled = [option for option in resolved if option.get("type") != "null"]
-        nullable = len(filled) < len(resolved)
-        if not filled or (nullable and not meaning.is_known(name, known)):
+        filled = [
+            option for option in options if self._resolved(option).get("type") != "null"
+        ]
+        nullable = len(filled) < len(options)
+        ends = [option for option in filled if _reference(option) not in self._open]
+        if not filled or (nullable and not (ends and meaning.is_known(name, known))):
             return None
-        return self._value(filled[0], name, known, depth + 1)
+        return self._value((ends or filled)[0], name, known, depth + 1)
 
     def _kind(self, schema: Schema, name: str, known: Knowledge) -> str:
         kind = schema.get("type")
@@ -132,8 +146,17 @@ class Filler:
     def _array(
         self, schema: Schema, name: str, known: Knowledge, depth: int
     ) -> list[Any]:
-        items = self._resolved(schema.get("items") or {})
+        if isinstance(schema.get("prefixItems"), list):
+            parts = schema["prefixItems"]
+            return [self._value(part, name, known, depth + 1) for part in parts]
+        inner = schema.get("items") or {}
+        items = self._resolved(inner)
         least = int(schema.get("minItems") or 0)
+        if not least and _reference(inner) in self._open:
+            return []
+        if schema.get("uniqueItems"):
+            once = self._array({**schema, "uniqueItems": False}, name, known, depth)
+            return [one for at, one in enumerate(once) if one not in once[:at]]
         most = min(_ITEMS_MAX, int(schema.get("maxItems") or _ITEMS_MAX))
         if self._kind(items, name, known) == "object" or self._is_choice(items):
             subjects = meaning.subjects(_words(items, self._resolved), name, known)
@@ -142,20 +165,24 @@ class Filler:
             if listed is not None and "enum" not in items:
                 kept = listed[:most]
                 while len(kept) < least:
-                    kept.append(self._value(items, name, known, _DEPTH_MAX))
+                    kept.append(self._value(inner, name, known, _DEPTH_MAX))
                 return kept
             subjects = meaning.subjects(set(), name, known) if least else []
         filled = [
-            self._value(items, name, subject, depth + 1) for subject in subjects[:most]
+            self._value(inner, name, subject, depth + 1) for subject in subjects[:most]
         ]
         while len(filled) < least:
-            filled.append(self._value(items, name, known, depth + 1))
+            filled.append(self._value(inner, name, known, depth + 1))
         return filled
 
     def _is_choice(self, items: Schema) -> bool:
         options = items.get("anyOf") or items.get("oneOf") or []
         kinds = [self._resolved(option) for option in options]
         return any("properties" in kind for kind in kinds)
+
+
+def _reference(schema: Any) -> str | None:
+    return schema.get("$ref") if isinstance(schema, dict) else None
 
 
 def _words(items: Schema, resolve: Any) -> set[str]:
@@ -206,6 +233,34 @@ def _text(schema: Schema, value: str) -> str:
         fits = wanted == "date" and re.fullmatch(r"\d{4}-\d{2}-\d{2}", value)
         value = value if fits else _FORMATS[wanted]
     least = int(schema.get("minLength") or 0)
+    pattern = schema.get("pattern")
+    if isinstance(pattern, str):
+        value = _matching(pattern, value)
     value = value.ljust(least, ".")
     most = schema.get("maxLength")
     return value if most is None else value[: int(most)]
+
+
+# No text is made from a pattern; these are tried, the true one first.
+_TRIALS = (
+    "",
+    "a",
+    "A",
+    "0",
+    "1",
+    "a1",
+    "A1",
+    "abc",
+    "ABC",
+    "2026-01-01",
+    "a.py",
+    "a/b",
+)
+
+
+def _matching(pattern: str, value: str) -> str:
+    try:
+        wanted = re.compile(pattern)
+    except re.error:
+        return value
+    return next((one for one in (value, *_TRIALS) if wanted.search(one)), value)

@@ -94,12 +94,17 @@ def listed(name: str, known: Knowledge, kind: str) -> list[Any] | None:
     if kind != "string":
         return None
     if known.earlier is not None and "missing" in spoken:
-        return [key.partition(" ")[0] for key in known.earlier.missing]
+        return [_bare(key) for key in known.earlier.missing]
     if known.earlier is not None and "keys" in spoken:
         return list(known.earlier.counts)
     if spoken & _FILE:
         return list(known.files)
     return _listed_facts(spoken, known) or [one_line(one) for one in known.findings]
+
+
+def _bare(key: str) -> str:
+    """A missing key without the reason in parentheses behind it."""
+    return re.sub(r"\s+\(.*\)$", "", key)
 
 
 def _listed_facts(spoken: set[str], known: Knowledge) -> list[str]:

@@ -7,10 +7,12 @@ from aiohttp import web
 from fanout.simulator import brain, breaking, chance, events, generation, headers, wire
 from fanout.simulator.account import ORGANIZATION, WORKSPACE, Account, Ticket
 from fanout.simulator.answer import Answer
+from fanout.simulator.call import Call
 from fanout.simulator.clock import Clock
 from fanout.simulator.faults import FaultRule
 from fanout.simulator.headers import Snapshot
 
+_EVENT_STREAM = "text/event-stream; charset=utf-8"
 _HTML = "<!doctype html><html><head><title>ok</title></head><body>ok</body></html>"
 
 
@@ -25,13 +27,13 @@ def identity(request_id: str) -> dict[str, str]:
 
 
 def shown(
-    account: Account, ticket: Ticket, shot: Snapshot, now: float
+    account: Account, call: Call, rules: list[FaultRule], shot: Snapshot, now: float
 ) -> dict[str, str]:
-    """The headers of an admitted request's response, staged lies included."""
-    previous = account.swap_shown(ticket.call, shot)
+    """The rate-limit headers of a response, staged lies included."""
+    previous = account.swap_shown(call, shot)
     skew = 0.0
     left_out: set[str] = set()
-    for rule in ticket.header_faults:
+    for rule in rules:
         if rule.kind == "stale_headers":
             shot = previous
         elif rule.kind == "clock_skew":
@@ -45,7 +47,7 @@ def shown(
     }
     if skew:
         lines["date"] = headers.http_date(now + skew)
-    return lines | identity(ticket.entry.request_id)
+    return lines
 
 
 class Exchange:
@@ -106,6 +108,11 @@ class Exchange:
     def _snapshot(self) -> Snapshot:
         return self._account.snapshot(self._call, self._clock.now())
 
+    def _headers(self, shot: Snapshot) -> dict[str, str]:
+        ticket, now = self._ticket, self._clock.now()
+        told = shown(self._account, self._call, ticket.header_faults, shot, now)
+        return told | identity(ticket.entry.request_id)
+
     async def _plain(self, answer: Answer) -> tuple[web.StreamResponse, str]:
         await self._clock.sleep(self._pace.ttft_seconds)
         self._account.begin(self._ticket, self._clock.now())
@@ -115,7 +122,7 @@ class Exchange:
             input_tokens=self._ticket.admission.input_tokens,
             output_tokens=self._snapshot().output_tokens,
         )
-        lines = shown(self._account, self._ticket, shot, self._clock.now())
+        lines = self._headers(shot)
         body = json.dumps(
             events.message(
                 answer,
@@ -185,9 +192,9 @@ class Exchange:
         return response, "complete" if stop is None else "cut"
 
     async def _open(self, fault: FaultRule | None) -> web.StreamResponse:
-        lines = shown(
-            self._account, self._ticket, self._snapshot(), self._clock.now()
-        ) | {"content-type": "text/event-stream; charset=utf-8"}
+        lines = self._headers(self._snapshot()) | {
+            "content-type": "text/event-stream; charset=utf-8"
+        }
         if fault is not None and fault.kind == "close_delimited":
             wire.raw_head(self._request, lines)
             return _ClosingStream(self._request)

@@ -11,8 +11,6 @@ import json
 import os
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -105,6 +103,10 @@ class SimulatedAccount:
         self._ask("reset", {})
 
     def _ask(self, path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+        # Only tests ask; whoever starts a screen need not wait for this import.
+        import urllib.error  # noqa: PLC0415
+        import urllib.request  # noqa: PLC0415
+
         data = None if body is None else json.dumps(body).encode()
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:

@@ -4,6 +4,7 @@ The statement of completeness ("31 of 40 done; missing: a, b") is repeated, neve
 judged. Values are JSON or prose under a key; both are counted by what they hold.
 """
 
+import html
 import json
 import re
 from dataclasses import dataclass, field
@@ -14,10 +15,12 @@ from fanout.simulator.audit import Finding
 _DONE = re.compile(
     r"\b(\d[\d,]*)\s+of\s+(\d[\d,]*)\s+(?:\w+\s+){0,3}?done\b", re.IGNORECASE
 )
-_MISSING = re.compile(r"\bmissing:\s*([^\n]+)", re.IGNORECASE)
-_KEYED = re.compile(
-    r'<result\s+key="([^"]+)"[^>]*>\s*(.*?)\s*</result>'
-    r"|^\s*(?:#{1,6}\s+|key:\s*|---\s*)`?([\w./:@+-]+)`?:?\s*(?:---)?[^\S\n]*\n"
+_MISSING = re.compile(r"\bmissing:\s*([^\n<;]+)", re.IGNORECASE)
+_TAGGED = re.compile(
+    r'<result\s[^>\n]*?\bkey="([^"]+)"[^>\n]*>\s*(.*?)\s*</result>', re.DOTALL
+)
+_HEADED = re.compile(
+    r"^\s*(?:#{1,6}\s+|key:\s*|---\s*)`?([\w./:@+-]+)`?:?\s*(?:---)?[^\S\n]*\n"
     r"(.*?)(?=^\s*(?:#{1,6}\s|key:\s|---)|\Z)",
     re.DOTALL | re.MULTILINE,
 )
@@ -77,17 +80,18 @@ def _number(text: str) -> int:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    names = re.split(r"[,;]\s+(?![^(]*\))", text.strip().rstrip("."))
+    names = re.split(r",\s+(?![^(]*\))", text.strip().rstrip("."))
     clean = tuple(name.strip().strip("`") for name in names if name.strip())
-    return () if clean in (("none",), ("nothing",)) else clean
+    return () if clean in {("none",), ("nothing",)} else clean
 
 
 def _values(text: str) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for match in _KEYED.finditer(text):
-        key, body = match[1] or match[3], match[2] or match[4] or ""
-        if body.strip():
-            values[key] = _parsed(body)
+    tagged = {html.unescape(key): body for key, body in _TAGGED.findall(text)}
+    if tagged:
+        return {key: _parsed(body) for key, body in tagged.items()}
+    values: dict[str, Any] = {
+        key: _parsed(body) for key, body in _HEADED.findall(text) if body.strip()
+    }
     if any(isinstance(value, dict | list) for value in values.values()):
         return values
     return _loose(text) or values

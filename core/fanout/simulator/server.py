@@ -10,13 +10,14 @@ from typing import Any
 from aiohttp import web
 
 from fanout.simulator import call as calls
-from fanout.simulator import chance, errors, headers, validation
+from fanout.simulator import chance, errors, validation
 from fanout.simulator.account import Account
 from fanout.simulator.books import Entry
 from fanout.simulator.call import Call
 from fanout.simulator.clock import Clock
 from fanout.simulator.errors import Refusal
-from fanout.simulator.messages import Exchange, identity
+from fanout.simulator.faults import Target
+from fanout.simulator.messages import Exchange, identity, shown
 from fanout.simulator.models import MODELS, Model, find
 
 COUNT_NOISE = 0.02
@@ -49,7 +50,7 @@ class Service:
         target = self.account.target(read)
         ticket = self.account.admit(read, target, entry, self.clock.now())
         if isinstance(ticket, Refusal):
-            return self._refuse(ticket, entry, read)
+            return self._refuse(ticket, entry, self._quota(ticket, read, target))
         return await Exchange(self.account, self.clock, request, ticket).run()
 
     async def count_tokens(self, request: web.Request) -> web.StreamResponse:
@@ -143,23 +144,27 @@ class Service:
             ended="running" if endpoint == "messages" else "complete",
         )
 
+    def _quota(self, refusal: Refusal, call: Call, target: Target) -> dict[str, str]:
+        """The rate-limit headers of a refused message, if its cause shows them."""
+        if not refusal.quota_headers:
+            return {}
+        account, now = self.account, self.clock.now()
+        rules = account.faults.strikes("headers", target, now)
+        return shown(account, call, rules, account.snapshot(call, now), now)
+
     def _refuse(
-        self, refusal: Refusal, entry: Entry, call: Call | None = None
+        self, refusal: Refusal, entry: Entry, quota: dict[str, str] | None = None
     ) -> web.Response:
         entry.status, entry.kind, entry.ended = refusal.status, refusal.kind, "refused"
         self.account.books.refuse(entry)
-        return render(self.account, refusal, entry, call, self.clock.now())
+        return render(refusal, entry.request_id, quota or {})
 
 
-def render(
-    account: Account, refusal: Refusal, entry: Entry, call: Call | None, now: float
-) -> web.Response:
+def render(refusal: Refusal, request_id: str, quota: dict[str, str]) -> web.Response:
     """A refusal as a response, with the headers its cause has."""
-    lines = identity(entry.request_id)
+    lines = identity(request_id) | quota
     if refusal.status == errors.NAMED["authentication"].status:
-        lines = {"request-id": entry.request_id}
-    if refusal.quota_headers and call is not None:
-        lines |= headers.render(account.snapshot(call, now))
+        lines = {"request-id": request_id}
     if refusal.retry_after is not None:
         lines["retry-after"] = str(refusal.retry_after)
     if refusal.should_retry is not None:
@@ -172,7 +177,7 @@ def render(
             headers=lines,
         )
     return web.json_response(
-        refusal.body(entry.request_id), status=refusal.status, headers=lines
+        refusal.body(request_id), status=refusal.status, headers=lines
     )
 
 

@@ -189,4 +189,10 @@ def _watch_stdin(stopped: asyncio.Event) -> None:
             loop.remove_reader(handle)
             stopped.set()
 
-    loop.add_reader(handle, readable)
+    try:
+        loop.add_reader(handle, readable)
+    except PermissionError:
+        # A file cannot be watched, and has ended as soon as it is read.
+        stopped.set()
+    except NotImplementedError:
+        return

@@ -2,10 +2,14 @@
 
 import hashlib
 import json
+from datetime import date, datetime
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+from uuid import UUID
 
 import pytest
+from pydantic import BaseModel, ConfigDict, Field
 
 from fanout.simulator import audit, brain, validation
 from fanout.simulator.answer import Answer
@@ -418,3 +422,98 @@ def test_sources_are_parsed_numbered_and_plain() -> None:
     assert cut.go_on_at == 3
     assert manifest("- a/b c.py (lines 3-1,0, 9 bytes)\n- x.py (lines 1-9, 1 bytes)")
     assert inlined('<file path="e.txt" lines="1-1">\n</file>') == {"e.txt": ()}
+
+
+TAGGED = """<results>
+<completeness>2 of 4 done; missing: audit/wind power, audit/b</completeness>
+<result phase="audit" key="coal">
+{"findings": [{"file": "a.py", "line": 3, "problem": "opens", "severity": "high"}]}
+</result>
+<result phase="audit" key="gas &amp; oil">
+- `b.py:7` removes a file
+- `b.py:9` removes a file
+</result>
+</results>
+
+Write a report in Markdown from these findings."""
+
+
+def test_tagged_results_are_read_too() -> None:
+    report = said(TAGGED)
+    assert "2 of 4 results are done; 3 findings in them." in report
+    assert "- audit/wind power\n- audit/b\n" in report
+    assert "| gas & oil | 2 |" in report
+    assert "removes a file: 2 (`b.py:7`, `b.py:9`)" in report
+
+
+class Severity(StrEnum):
+    LOW = "low"
+    HIGH = "high"
+
+
+class Place(BaseModel):
+    path: str = Field(min_length=3, max_length=200)
+    line: int = Field(ge=1)
+    column: int | None = None
+
+
+class Issue(BaseModel):
+    place: Place
+    title: str
+    severity: Severity
+    confidence: float = Field(ge=0, le=1)
+    kind: Literal["bug", "style"]
+    tags: set[str]
+    span: tuple[int, int]
+    found_on: date
+    seen_at: datetime
+    id: UUID
+    code: str = Field(pattern=r"^[A-Z]\d$")
+    children: list["Issue"] = []
+
+
+class Report(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    issues: list[Issue] = Field(min_length=2, max_length=50)
+    best: Issue | None
+    counts: dict[str, int]
+    options: Place | str
+    total: Annotated[int, Field(multiple_of=5)]
+    even: bool
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        f'Audit.\n<file path="abc.py" lines="1-12">\n{SOURCE}</file>',
+        "Nothing to see here.",
+        RESULTS,
+        TAGGED,
+    ],
+    ids=["files", "text", "results", "tagged"],
+)
+def test_what_is_filled_in_fits_a_demanding_schema(prompt: str) -> None:
+    text = said(prompt, output_config=formed(Report.model_json_schema()))
+    Report.model_validate_json(text)
+
+
+@pytest.mark.parametrize("rule", audit.RULES, ids=lambda rule: rule.name)
+def test_no_rule_is_overlooked_for_want_of_a_needle(rule: audit.Rule) -> None:
+    samples = [
+        "pickle.loads(x)", "run(x, shell=True)", "eval(x)", "yaml.load(x)",
+        "shutil.rmtree(x)", "tempfile.mktemp()", "a.extractall()", "os.chmod(p, 1)",
+        "os.unlink(p)", "open(p)", "shutil.copy2(a, b)", "except:",
+        "except Exception: pass", "subprocess.run(x)", "# " + "TO" + "DO",
+    ]  # fmt: skip
+    fitting = [text for text in samples if rule.pattern.search(text)]
+    assert fitting
+    assert all(audit.suspects([Line(1, text)]) for text in fitting)
+
+
+def test_an_answer_that_does_not_fit_the_window_says_so() -> None:
+    answer = ask(
+        [{"role": "user", "content": "[[sim: output=5000]] " + "x" * 716_000}],
+        model="claude-haiku-4-5",
+    )
+    assert answer.stop_reason == "model_context_window_exceeded"
+    assert 500 < answer.tokens < 1_500
