@@ -1,6 +1,6 @@
 """How fast a run's facts fold, and what a snapshot of its rows costs.
 
-    python tests/bench/state_fold.py [events] [rows]
+python tests/bench/state_fold.py [events] [rows]
 """
 
 import sys
@@ -29,10 +29,24 @@ def story(events: int, rows: int) -> Iterator[Event]:
     """Rows of as many turns as it takes, all alive at once; one in ten refused."""
     ids = [RowId("audit", f"part-{n:05}") for n in range(rows)]
     spec = RowSpec(
-        kind="agent", model="m", pool="p", fingerprint="f", max_tokens=8192, max_turns=50, estimate=20_000
+        kind="agent",
+        model="m",
+        pool="p",
+        fingerprint="f",
+        max_tokens=8192,
+        max_turns=50,
+        estimate=20_000,
     )
     yield LifeStarted(
-        run="r", life=1, script="/s.py", arguments=(), endpoint="simulated:demo", simulated=True, model="m", version="0", pid=1
+        run="r",
+        life=1,
+        script="/s.py",
+        arguments=(),
+        endpoint="simulated:demo",
+        simulated=True,
+        model="m",
+        version="0",
+        pid=1,
     )
     yield PhaseEntered(phase="audit")
     for row in ids:
@@ -45,10 +59,19 @@ def story(events: int, rows: int) -> Iterator[Event]:
             call += 1
             yield CallAdmitted(row=row, call=call, turn=turn, pool="p", need=need)
             if call % 10 == 0:
-                yield CallRefused(row=row, call=call, cause="429 limit", status=429, message="slow", until=9.0)
+                yield CallRefused(
+                    row=row,
+                    call=call,
+                    cause="429 limit",
+                    status=429,
+                    message="slow",
+                    until=9.0,
+                )
                 call += 1
                 yield CallAdmitted(row=row, call=call, turn=turn, pool="p", need=need)
-            yield CallAnswered(row=row, call=call, usage=usage, stop_reason="tool_use", answer=None)
+            yield CallAnswered(
+                row=row, call=call, usage=usage, stop_reason="tool_use", answer=None
+            )
             if turn < turns:
                 yield ToolsRan(row=row, turn=turn, results=None)
     for row in ids:
@@ -58,7 +81,8 @@ def story(events: int, rows: int) -> Iterator[Event]:
 def main(events: int = 1_000_000, rows: int = 10_000) -> float:
     """Print the table; return µs an event."""
     state = RunState()
-    folded, spent, batch = 0, 0.0, []
+    folded, spent = 0, 0.0
+    batch: list[Record] = []
 
     def fold() -> None:
         nonlocal spent
@@ -86,7 +110,9 @@ def main(events: int = 1_000_000, rows: int = 10_000) -> float:
     print(f"| rows | {rows:,} | 10,000 |")
     print(f"| fold, µs an event | {each:.2f} | ≤ {TARGET_US} |")
     print(f"| fold, seconds in all | {spent:.2f} | |")
-    print(f"| snapshot copy of the rows, µs (median) | {copies[len(copies) // 2] * 1e6:.0f} | 80 |")
+    print(
+        f"| snapshot copy of the rows, µs (median) | {copies[len(copies) // 2] * 1e6:.0f} | 80 |"
+    )
     return each
 
 

@@ -4,9 +4,10 @@ A fact that a state's line does not name is illegal there. That is a defect of
 whoever emitted it, so it raises before anything was changed.
 
 Two tables, because a row that an earlier life left behind lives by other rules:
-only its declaration by the script brings it back, and only such a row can be
-dropped. Within a life a row ends once. The one exception is a done row made from
-a hole that was filled later: it becomes `missing: stale`.
+only its declaration by the script brings it back. Such a row can be dropped, and
+one that was declared ahead and never asked for; nothing else can. Within a life a
+row ends once. The one exception is a done row made from a hole that was filled
+later: it becomes `missing: stale`.
 
 Between two turns a row is queued: tools that ran, or an answer sent back, ask
 for a place again. An answer by itself leaves the row running, for its tools or
@@ -31,7 +32,7 @@ from fanout.words.events import (
     ToolsRan,
     TurnsKept,
 )
-from fanout.words.model import MissingKind, Row, Status
+from fanout.words.model import Cause, MissingKind, Row, Status
 
 Transitions = Mapping[type, Status]
 
@@ -116,7 +117,15 @@ def check_stale(row: Row, event: RowMissing) -> None:
 
 
 def check_dropped(row: Row, event: RowDropped, life: int) -> None:
-    """Refuse to drop a row that this life declared."""
-    if row.life == life:
-        why = "this life declared it"
-        raise IllegalEvent(row.id, row.status.value, event, why)
+    """Refuse to drop a row that this life asked for.
+
+    One that was only declared ahead, and then did not come, may go.
+    """
+    wait = row.wait
+    ahead = (
+        row.status is Status.QUEUED
+        and wait is not None
+        and wait.cause is Cause.EXPECTED
+    )
+    if row.life == life and not ahead:
+        raise IllegalEvent(row.id, row.status.value, event, "this life asked for it")

@@ -313,6 +313,8 @@ def _row_requeued(state: RunState, at: float, event: RowRequeued) -> None:
         tally = replace(row.tally, turns=0)
     else:
         tally = take_up(state, row.id, row.tally)
+    # A run that had ended goes on with the row that was reopened.
+    state.end = None
     put(state, row, status, at, tally)
 
 

@@ -22,6 +22,7 @@ from fanout.words.events import (
     RowMissing,
     RowRequeued,
     RowScheduled,
+    RunEnded,
     ToolsRan,
     TurnsKept,
 )
@@ -340,3 +341,17 @@ def test_an_expected_row_says_that_it_was_not_started() -> None:
     assert wait is not None
     assert wait.cause is Cause.EXPECTED
     assert told(life(1), RowExpected(row=A), scheduled()).rows[A].wait is None
+
+
+def test_a_row_declared_ahead_may_be_withdrawn_until_it_is_asked_for() -> None:
+    state = told(life(1), RowExpected(row=A), RowDropped(row=A))
+    assert (state.counts.expected, state.rows) == (0, {})
+    with pytest.raises(IllegalEvent, match="this life asked for it"):
+        told(RowExpected(row=A), scheduled(), RowDropped(row=A), state=state)
+
+
+def test_a_requeue_after_the_end_lets_the_run_go_on() -> None:
+    ended = RunEnded(exit_code=3, complete=False, accepted=False)
+    state = told(life(1), scheduled(), missing(), ended)
+    assert state.end == ended
+    assert told(RowRequeued(row=A), state=state).end is None

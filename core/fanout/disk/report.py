@@ -1,0 +1,277 @@
+"""What a run amounts to: a row for everything that was expected, and the sums.
+
+A report is made from a snapshot or from run state, so it can be had at any time:
+of a run that lives, that ended, or that was killed. It claims nothing that the
+rows do not bear out: complete is only a run whose life came to its end with every
+expected row done. How it is written down is for `report_json` and its kin.
+"""
+
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fanout.decide.state import RunState
+from fanout.words.model import Row, RowId, Status, Usage
+from fanout.words.snapshot import Counts, RunEnd, RunInfo, Snapshot, Totals
+
+FINAL = frozenset({Status.DONE, Status.MISSING})
+INCOMPLETE = 3
+"""Exit code of a run with holes; what a killed one amounts to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """One expected row."""
+
+    phase: str
+    key: str
+    status: str
+    kind: str | None
+    """Why it is missing, in one of the contract's words."""
+    reason: str
+    """Why it is missing, or what it waits for."""
+    attempts: int
+    turns: int
+    output: str | None
+    sha256: str | None
+    size: int | None
+    reused_from: str | None
+    model: str | None
+    throttled_429: int
+    throttled_529: int
+    usage: Usage
+    """What its calls are known to have cost."""
+    in_doubt: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseSummary:
+    """One phase, in numbers."""
+
+    name: str
+    counts: Counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """A run at one moment, for people and programs that were not there."""
+
+    run: str
+    name: str
+    folder: str
+    script: str
+    arguments: tuple[str, ...]
+    endpoint: str
+    simulated: bool
+    model: str
+    life: int
+    state: str
+    """The snapshot's word, or `killed`."""
+    started_at: float
+    generated_at: float
+    complete: bool
+    accepted: bool
+    exit_code: int | None
+    """None while the run lives."""
+    reason: str
+    finish: str
+    """The command that finishes the run; empty when it is complete."""
+    counts: Counts
+    totals: Totals
+    phases: tuple[PhaseSummary, ...]
+    partitions: tuple[Partition, ...]
+    """In the order in which they were expected."""
+    notes: tuple[str, ...] = ()
+    """What is wrong with the journal, if anything."""
+
+    @property
+    def missing(self) -> list[Partition]:
+        """The holes, in the order in which they were expected."""
+        return [p for p in self.partitions if p.status == Status.MISSING.value]
+
+    @property
+    def headline(self) -> str:
+        """The report in one line: `39 of 40 done, 1 missing: incomplete`."""
+        counts = self.counts
+        others = (Status.MISSING, Status.RUNNING, Status.THROTTLED, Status.QUEUED)
+        parts = [
+            f"{counts.done:,} of {counts.expected:,} done",
+            *(f"{counts.of(s):,} {s.value}" for s in others if counts.of(s)),
+        ]
+        return f"{', '.join(parts)}: {self.verdict}"
+
+    @property
+    def standing(self) -> str:
+        """The headline as a sentence, with the exit code."""
+        code = "none yet" if self.exit_code is None else str(self.exit_code)
+        return f"{self.headline}. Exit code: {code}."
+
+    @property
+    def throttles(self) -> str:
+        """How often the service said no, and what was taken over, as a sentence."""
+        totals = self.totals
+        return (
+            f"Throttled: {totals.refusals_429:,} times 429, "
+            f"{totals.refusals_529:,} times 529. Reused: {totals.reused:,} rows."
+        )
+
+    @property
+    def verdict(self) -> str:
+        """The run's standing in one word or two."""
+        if self.complete:
+            return "complete"
+        if self.exit_code is None:
+            return self.state
+        return "incomplete, accepted" if self.accepted else "incomplete"
+
+
+def from_snapshot(snapshot: Snapshot, *, generated_at: float) -> Report:
+    """Return the report of a run as a snapshot shows it."""
+    return _report(
+        snapshot.run,
+        snapshot.rows,
+        snapshot.counts,
+        snapshot.totals,
+        phases=snapshot.phases,
+        state=snapshot.state,
+        generated_at=generated_at,
+        end=snapshot.end,
+    )
+
+
+def from_state(
+    state: RunState,
+    info: RunInfo,
+    word: str,
+    *,
+    generated_at: float,
+    notes: Iterable[str] = (),
+    totals: Totals | None = None,
+) -> Report:
+    """Return the report of a run as its journal tells it.
+
+    `word` is the state it is in. `totals` brings dollars, where somebody knows
+    prices.
+    """
+    ended = state.end
+    end = None
+    if ended is not None:
+        end = RunEnd(
+            exit_code=ended.exit_code,
+            complete=ended.complete,
+            accepted=ended.accepted,
+            reason=_reason(state),
+            finish="",
+        )
+    return _report(
+        info,
+        state.rows,
+        state.counts,
+        totals or state.totals,
+        phases=tuple(state.phases),
+        state=word,
+        generated_at=generated_at,
+        end=end,
+        notes=tuple(notes),
+    )
+
+
+def _report(
+    info: RunInfo,
+    rows: Mapping[RowId, Row],
+    counts: Counts,
+    totals: Totals,
+    *,
+    phases: tuple[str, ...],
+    state: str,
+    generated_at: float,
+    end: RunEnd | None,
+    notes: tuple[str, ...] = (),
+) -> Report:
+    complete = end is not None and end.complete and counts.done == counts.expected
+    killed = end is None and state in {"killed", "crashed"}
+    exit_code = INCOMPLETE if killed else None
+    finish = "" if complete else finish_command(info)
+    return Report(
+        run=info.id,
+        name=info.name,
+        folder=info.folder,
+        script=info.script,
+        arguments=info.arguments,
+        endpoint=info.endpoint,
+        simulated=info.simulated,
+        model=info.model,
+        life=info.life,
+        state=state,
+        started_at=info.started_at,
+        generated_at=generated_at,
+        complete=complete,
+        accepted=end is not None and end.accepted and not complete,
+        exit_code=exit_code if end is None else end.exit_code,
+        reason="" if end is None else end.reason,
+        finish=(end.finish if end is not None else "") or finish,
+        counts=counts,
+        totals=totals,
+        phases=_phases(phases, rows.values()),
+        partitions=tuple(_partition(row) for row in rows.values()),
+        notes=notes,
+    )
+
+
+def finish_command(info: RunInfo) -> str:
+    """Return what to type to finish a run."""
+    folder = Path(info.folder)
+    usual = not info.folder or folder.parent.name == ".fanout"
+    return f"fanout-tui resume {shlex.quote(info.id if usual else str(folder))}"
+
+
+def _reason(state: RunState) -> str:
+    if state.stop is not None:
+        return state.stop.reason or f"stopped ({state.stop.cause})"
+    if state.script_end is not None and state.script_end.outcome != "returned":
+        return f"the script {state.script_end.outcome}: {state.script_end.text}"
+    return ""
+
+
+def _phases(names: tuple[str, ...], rows: Iterable[Row]) -> tuple[PhaseSummary, ...]:
+    figures: dict[str, dict[str, int]] = {name: {} for name in names}
+    for row in rows:
+        counts = figures.setdefault(row.id.phase, {})
+        counts[row.status.value] = counts.get(row.status.value, 0) + 1
+    return tuple(
+        PhaseSummary(name=name, counts=Counts(**counts))
+        for name, counts in figures.items()
+    )
+
+
+def _partition(row: Row) -> Partition:
+    end, spec, tally = row.end, row.spec, row.tally
+    output = end.output if end is not None else None
+    return Partition(
+        phase=row.id.phase,
+        key=row.id.key,
+        status=row.status.value,
+        kind=end.kind.value if end is not None and end.kind is not None else None,
+        reason=_why(row),
+        attempts=tally.attempts,
+        turns=tally.turns,
+        output=output,
+        sha256=end.sha256 if end is not None else None,
+        size=end.size if end is not None else None,
+        reused_from=end.reused_from if end is not None else None,
+        model=spec.model if spec is not None else None,
+        throttled_429=tally.refusals_429,
+        throttled_529=tally.refusals_529,
+        usage=tally.useful + tally.wasted,
+        in_doubt=tally.in_doubt,
+    )
+
+
+def _why(row: Row) -> str:
+    if row.end is not None:
+        return row.end.reason
+    if row.wait is None:
+        return ""
+    detail = f": {row.wait.detail}" if row.wait.detail else ""
+    return f"{row.wait.cause.value}{detail}"

@@ -1,0 +1,146 @@
+"""The report as Markdown: the holes first, by cause, and how to finish.
+
+Text of strangers stands in code spans, which know no links, images, HTML or
+emphasis. A span's fence is longer than any run of backticks inside it, and pipes
+are escaped so that a table keeps its columns.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from fanout.disk.report import Partition, Report
+from fanout.disk.report_json import iso
+from fanout.words.clean import clean
+from fanout.words.model import Usage
+
+REASON_MAX = 300
+"""Characters of a reason; the JSON has it whole."""
+
+_PIPES = re.compile(r"(\\*)\|")
+
+
+def report_md(report: Report) -> str:
+    """Return the report as Markdown with tables."""
+    simulated = " (simulated)" if report.simulated else ""
+    parts = [
+        f"# {span(report.name)}: {report.verdict}{simulated}",
+        # Its figures and words are the product's own.
+        report.standing,
+        *_finish(report),
+        *_missing(report.missing),
+        "## Phases",
+        _table(
+            ("phase", "expected", "done", "missing", "open"),
+            (
+                (
+                    span(p.name),
+                    c.expected,
+                    c.done,
+                    c.missing,
+                    c.expected - c.done - c.missing,
+                )
+                for p in report.phases
+                for c in (p.counts,)
+            ),
+        ),
+        "## Tokens",
+        _tokens(report),
+        report.throttles,
+        "## Partitions",
+        _partitions(report.partitions),
+        *_notes(report.notes),
+        _origin(report),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def span(text: str, limit: int = REASON_MAX) -> str:
+    """Return text as a code span that fits into a table; nothing for nothing."""
+    shown = clean(text)
+    if not shown.strip():
+        return ""
+    if len(shown) > limit:
+        shown = shown[: limit - 1] + "…"
+    runs = {len(run) for run in re.findall(r"`+", shown)}
+    fence = "`" * next(n for n in range(1, len(runs) + 2) if n not in runs)
+    pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
+    # An even number of backslashes before a pipe would not escape it.
+    shown = _PIPES.sub(lambda m: m[1] + "\\" * (1 + len(m[1]) % 2) + "|", shown)
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def _origin(report: Report) -> str:
+    return (
+        f"Run {span(report.run)}, life {report.life}, of {span(report.script)} on "
+        f"{span(report.endpoint)}. Generated {iso(report.generated_at)}."
+    )
+
+
+def _finish(report: Report) -> list[str]:
+    if not report.finish:
+        return []
+    return ["To finish it:", f"    {clean(report.finish)}"]
+
+
+def _missing(holes: Sequence[Partition]) -> list[str]:
+    if not holes:
+        return []
+    by_kind: dict[str, list[Partition]] = {}
+    for hole in holes:
+        by_kind.setdefault(hole.kind or "unknown", []).append(hole)
+    parts = [f"## Missing: {len(holes):,}"]
+    for kind, some in sorted(by_kind.items(), key=lambda item: -len(item[1])):
+        parts.append(f"### {kind}: {len(some):,}")
+        parts.append(
+            _table(
+                ("phase", "key", "reason", "attempts"),
+                (
+                    (span(p.phase), span(p.key), span(p.reason), p.attempts)
+                    for p in some
+                ),
+            )
+        )
+    return parts
+
+
+def _tokens(report: Report) -> str:
+    totals = report.totals
+    rows: Iterable[tuple[str, Usage]] = (
+        ("useful", totals.useful),
+        ("wasted", totals.wasted),
+        ("in doubt, at most", totals.in_doubt),
+        ("overhead", totals.overhead),
+    )
+    return _table(
+        ("", "input", "output", "cache read", "cache written"),
+        ((name, *usage.as_dict().values()) for name, usage in rows),
+    )
+
+
+def _partitions(partitions: Iterable[Partition]) -> str:
+    return _table(
+        ("phase", "key", "status", "output or reason", "attempts", "tokens"),
+        (
+            (
+                span(p.phase),
+                span(p.key),
+                p.status if p.kind is None else f"{p.status}: {p.kind}",
+                span(p.output or p.reason),
+                p.attempts,
+                p.usage.total,
+            )
+            for p in partitions
+        ),
+    )
+
+
+def _notes(notes: Sequence[str]) -> list[str]:
+    return ["## The journal", "\n".join(f"- {span(n)}" for n in notes)] if notes else []
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str | int]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    for row in rows:
+        cells = (f"{c:,}" if isinstance(c, int) else c for c in row)
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)

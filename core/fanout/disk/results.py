@@ -1,0 +1,63 @@
+"""All results of a run in one file: `results.jsonl`, one row a line.
+
+Every expected row has its line, in the order expected. A missing one has its
+kind and reason, and under `kept` what it produced nevertheless.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fanout.disk.blobs import Blobs
+from fanout.disk.files import write_atomic
+from fanout.disk.plain import to_json
+from fanout.disk.reading import fold
+from fanout.errors import FanoutError
+from fanout.words.events import Record, RowDone, RowMissing
+from fanout.words.model import Row, RowId, Status
+
+NAME = "results.jsonl"
+
+
+def write_results(run_folder: Path, path: Path | None = None) -> Path:
+    """Write a run's results, atomically; return where they stand."""
+    path = path or run_folder / NAME
+    lines = "".join(f"{line}\n" for line in results(run_folder))
+    write_atomic(path, lines.encode())
+    return path
+
+
+def results(run_folder: Path) -> Iterator[str]:
+    """Yield one JSON line for each expected row."""
+    payloads: dict[RowId, Any] = {}
+
+    def remember(record: Record) -> None:
+        event = record.event
+        if isinstance(event, RowDone):
+            payloads[event.row] = event.value
+        elif isinstance(event, RowMissing):
+            payloads[event.row] = event.kept
+
+    state = fold(run_folder, remember).state
+    blobs = Blobs(run_folder)
+    for row in state.rows.values():
+        yield to_json(_line(row, payloads.get(row.id), blobs))
+
+
+def _line(row: Row, payload: Any, blobs: Blobs) -> dict[str, Any]:
+    line: dict[str, Any] = {
+        "phase": row.id.phase,
+        "key": row.id.key,
+        "status": row.status.value,
+    }
+    value = None
+    if row.end is not None:
+        try:
+            value = blobs.value(payload)
+        except FanoutError as exc:
+            line["unreadable"] = str(exc)
+    if row.status is Status.DONE:
+        return line | {"value": value}
+    if row.end is not None and row.end.kind is not None:
+        line |= {"kind": row.end.kind.value, "reason": row.end.reason, "kept": value}
+    return line | {"value": None}

@@ -1,0 +1,167 @@
+"""Earlier work of a script, found by content.
+
+The index covers the earlier lives of a run and every earlier run of the same
+script on the same endpoint, real or simulated but never both. Lookup is by
+fingerprint: first the result that had the same key, then the n-th occurrence
+takes the n-th result that is left. One result serves one row, so best-of-three
+stays three.
+
+Results of this run come first, then those of the newest run; within a run they
+stand in the order in which their rows were asked for. A result that a later run
+had taken over itself is not a second one: it counts only where the run that paid
+for it is gone.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TypeVar
+
+from fanout.disk.blobs import Blobs
+from fanout.disk.harvest import Harvest, Partial, Reusable
+from fanout.disk.reading import read
+from fanout.disk.rundir import read_manifest, run_folders
+from fanout.errors import FanoutError
+from fanout.words.events import TurnsKept
+from fanout.words.model import RowId
+
+__all__ = ["Partial", "Reusable", "Reuse"]
+
+Kept = TypeVar("Kept", Reusable, Partial)
+
+
+class Reuse:
+    """What earlier work there is; each `take` uses some of it up."""
+
+    def __init__(self) -> None:
+        self._results: dict[str, list[Reusable]] = defaultdict(list)
+        self._partials: dict[str, list[Partial]] = defaultdict(list)
+        self._known: dict[str, set[str]] = defaultdict(set)
+        self._asked: dict[str, str] = {}
+        self.runs: tuple[str, ...] = ()
+        """Ids of the runs that were searched, the preferred first."""
+        self.notes: list[str] = []
+        """What was wrong with their journals."""
+
+    @property
+    def results(self) -> int:
+        """Results that nobody has taken yet."""
+        return sum(map(len, self._results.values()))
+
+    @property
+    def partials(self) -> int:
+        """Conversations that nobody has taken yet."""
+        return sum(map(len, self._partials.values()))
+
+    def take(self, fingerprint: str, key: str) -> Reusable | None:
+        """Return a result that nobody has taken yet, or None."""
+        self._asked[key] = fingerprint
+        while (result := _pick(self._results.get(fingerprint), key)) is not None:
+            if self._reads(result.run, result.row, result.load_value):
+                return result
+        return None
+
+    def partial(self, fingerprint: str, key: str) -> Partial | None:
+        """Return a half-done conversation that nobody has taken yet, or None.
+
+        Only one of the same key: half a conversation may have left traces, in
+        files for instance, that belong to its row.
+        """
+        self._asked[key] = fingerprint
+        kept = [p for p in self._partials.get(fingerprint, ()) if p.row.key == key]
+        for partial in sorted(kept, key=lambda partial: -partial.turns):
+            self._partials[fingerprint].remove(partial)
+            if self._reads(partial.run, partial.row, partial.load_entries):
+                return partial
+        return None
+
+    def _reads(self, run: str, row: RowId, load: Callable[[], object]) -> bool:
+        """Whether payloads beside the journal are still there and whole."""
+        try:
+            load()
+        except FanoutError as exc:
+            self.notes.append(f"{run}: {row} cannot be reused: {exc}")
+            return False
+        return True
+
+    def changed(self, key: str) -> bool:
+        """Say whether the key is known, but only for other content.
+
+        Asked after `take` and `partial` have found nothing: this is why.
+        """
+        known = self._known.get(key, set())
+        return bool(known) and self._asked.get(key) not in known
+
+    def add(self, harvests: Iterable[Harvest]) -> None:
+        """Index what runs have left, the preferred run first."""
+        harvests = list(harvests)
+        present = {harvest.run for harvest in harvests}
+        claimed: dict[tuple[str, str], str] = {}
+        superseded = {id(p) for harvest in harvests for p in harvest.superseded}
+        for harvest in harvests:
+            for result in harvest.finished():
+                self._known[result.row.key].add(result.fingerprint)
+                if result.run != harvest.run:
+                    slot = (result.run, result.fingerprint)
+                    holder = claimed.setdefault(slot, harvest.run)
+                    if result.run in present or holder != harvest.run:
+                        continue
+                self._results[result.fingerprint].append(result)
+            for partial in harvest.partials():
+                self._known[partial.row.key].add(partial.fingerprint)
+                if id(partial) not in superseded:
+                    self._partials[partial.fingerprint].append(partial)
+
+
+def find_reusable(
+    runs: Path,
+    *,
+    script: str,
+    endpoint: str,
+    simulated: bool,
+    current: Path | None = None,
+) -> Reuse:
+    """Read the journals of a script's runs and return what they hold.
+
+    `current` is the folder of the run that is gone on with, if there is one.
+    """
+    folders = []
+    for folder in run_folders(runs):
+        manifest = read_manifest(folder)
+        if manifest is None or folder == current:
+            continue
+        same = (manifest.script, manifest.endpoint, manifest.simulated)
+        if same == (script, endpoint, simulated):
+            folders.append(folder)
+    if current is not None:
+        folders.append(current)
+    reuse = Reuse()
+    harvests: dict[str, Harvest] = {}
+    for folder in folders:  # the oldest first: later runs go on with their turns
+        harvests[folder.name] = _harvest(folder, harvests, reuse.notes)
+    reuse.runs = tuple(reversed(harvests))
+    reuse.add(reversed(harvests.values()))
+    return reuse
+
+
+def _harvest(folder: Path, earlier: dict[str, Harvest], notes: list[str]) -> Harvest:
+    def source(event: TurnsKept, fingerprint: str) -> Partial | None:
+        held = earlier.get(event.source)
+        if held is None:
+            return None
+        return held.partial_of(fingerprint, event.row.key)
+
+    harvest = Harvest(folder.name, Blobs(folder), source)
+    reading = read(folder)
+    for record in reading:
+        harvest.take_in(record)
+    notes += [f"{folder.name}: {text}" for text in reading.tail.damage]
+    return harvest
+
+
+def _pick(kept: list[Kept] | None, key: str) -> Kept | None:
+    """Take the first of the same key, else the first."""
+    if not kept:
+        return None
+    same = [n for n, one in enumerate(kept) if one.row.key == key]
+    return kept.pop(same[0] if same else 0)

@@ -1,0 +1,99 @@
+"""What runs there are, and how each of them stands."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from fanout.disk.lock import RunLock, holder
+from fanout.disk.reading import fold
+from fanout.disk.rundir import read_manifest, run_folders
+from fanout.errors import UsageError
+from fanout.words.snapshot import Counts, Totals
+
+RUNNING = "running"
+COMPLETE = "complete"
+INCOMPLETE = "incomplete"
+KILLED = "killed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """One run, as a listing shows it."""
+
+    id: str
+    folder: Path
+    script: str
+    arguments: tuple[str, ...]
+    simulated: bool
+    state: str
+    """`running` (a process holds it), `complete`, `incomplete`, or `killed`."""
+    accepted: bool
+    """Its holes are within a stated tolerance."""
+    exit_code: int | None
+    life: int
+    counts: Counts
+    totals: Totals
+    created: float
+    last_at: float
+    """When something last happened."""
+    size: int
+    """Bytes on disk."""
+    damaged: bool
+
+
+def summary(folder: Path) -> RunSummary:
+    """Return how a run stands, from its journal."""
+    manifest = read_manifest(folder)
+    folded = fold(folder)
+    state, start = folded.state, folded.state.start
+    return RunSummary(
+        id=folder.name,
+        folder=folder,
+        script=manifest.script if manifest else (start.script if start else ""),
+        arguments=(
+            manifest.arguments if manifest else (start.arguments if start else ())
+        ),
+        simulated=(manifest.simulated if manifest else bool(start and start.simulated)),
+        state=_word(folder, folded.state.end is not None, folded.state.counts),
+        accepted=state.end is not None and state.end.accepted,
+        exit_code=None if state.end is None else state.end.exit_code,
+        life=state.life,
+        counts=state.counts,
+        totals=state.totals,
+        created=manifest.created if manifest else state.started_at,
+        last_at=state.at or (manifest.created if manifest else 0.0),
+        size=_size(folder),
+        damaged=bool(folded.tail.damage),
+    )
+
+
+def list_runs(runs: Path) -> list[RunSummary]:
+    """Return all runs, the oldest first."""
+    return [summary(folder) for folder in run_folders(runs)]
+
+
+def delete_run(folder: Path, *, now: float) -> None:
+    """Remove a run and all it holds; raises `UsageError` while it is worked on.
+
+    Outputs that went to a folder of their own stay where they are.
+    """
+    if folder.is_symlink() or read_manifest(folder) is None:
+        raise UsageError(
+            f"{folder} is not the folder of a run",
+            hint="`fanout-tui runs` lists what can be deleted",
+        )
+    with RunLock(folder, now=now):
+        shutil.rmtree(folder)
+
+
+def _word(folder: Path, ended: bool, counts: Counts) -> str:
+    if holder(folder) is not None:
+        return RUNNING
+    if not ended:
+        return KILLED
+    return COMPLETE if counts.done == counts.expected else INCOMPLETE
+
+
+def _size(folder: Path) -> int:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return sum(path.lstat().st_size for path in files)
