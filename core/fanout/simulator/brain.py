@@ -76,7 +76,7 @@ def _refusal(call: Call) -> Answer | None:
 def _tools(
     call: Call, mind: Mind, schema: dict[str, Any] | None, seed: int
 ) -> Answer | None:
-    wishes = planning.plan(mind, call.directive, _output(mind, schema))
+    wishes = planning.plan(mind, call.directive, lambda: _output(mind, schema))
     if not wishes:
         return None
     parts = [

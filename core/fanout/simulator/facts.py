@@ -108,6 +108,6 @@ def words(text: str) -> int:
 
 def keywords(text: str, count: int = 5) -> list[str]:
     """The most frequent longer words."""
-    tally = Counter(word.lower() for word in _WORD.findall(text))
+    tally = Counter(_WORD.findall(text.lower()))
     ranked = [word for word, _ in tally.most_common(count + len(_COMMON))]
     return [word for word in ranked if word not in _COMMON][:count]

@@ -205,9 +205,11 @@ class Mind:
     @cached_property
     def knowledge(self) -> Knowledge:
         """What an answer can be made of."""
-        found = audit.audit(self.sources, self.topics)
+        found: tuple[audit.Finding, ...] = ()
         if self.earlier is not None:
             found = self.earlier.findings
+        elif self.sources:
+            found = audit.audit(self.sources, self.topics)
         return Knowledge(
             request=self.request,
             sources=self.sources,

@@ -6,6 +6,7 @@ goes on in the same way. An empty plan means it is time to answer.
 
 import json
 import os.path
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,10 @@ _SEARCHES = {
 }
 
 
+Output = Callable[[], str]
+"""Makes what a writing tool would get; not called unless it is needed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wish:
     """A tool call to make."""
@@ -35,8 +40,8 @@ class Wish:
     arguments: dict[str, Any]
 
 
-def plan(mind: Mind, directive: Directive, output: str) -> list[Wish]:
-    """The calls of the next turn; `output` is what a writing tool would get."""
+def plan(mind: Mind, directive: Directive, output: Output) -> list[Wish]:
+    """The calls of the next turn."""
     if not mind.tools or mind.tool_turns >= TURNS_MAX:
         return []
     if mind.forced or mind.choice == "any":
@@ -48,7 +53,7 @@ def plan(mind: Mind, directive: Directive, output: str) -> list[Wish]:
     return _list(mind) or _read(mind) or _search(mind) or _write(mind, output)
 
 
-def _forced(mind: Mind, directive: Directive, output: str) -> list[Wish]:
+def _forced(mind: Mind, directive: Directive, output: Output) -> list[Wish]:
     named = [tool for tool in mind.tools if tool.name == mind.forced]
     natural = [] if named else _list(mind) or _read(mind) or _write(mind, output)
     if natural:
@@ -144,7 +149,7 @@ def _search(mind: Mind) -> list[Wish]:
     return [Wish(searcher, {pattern: wanted})]
 
 
-def _write(mind: Mind, output: str) -> list[Wish]:
+def _write(mind: Mind, output: Output) -> list[Wish]:
     for tool in mind.tools:
         if tool.role != "write" or not toolbox.mentions(tool, mind.request):
             continue
@@ -154,12 +159,12 @@ def _write(mind: Mind, output: str) -> list[Wish]:
     return []
 
 
-def _writing(mind: Mind, tool: Tool, output: str) -> Wish:
+def _writing(mind: Mind, tool: Tool, output: Output) -> Wish:
     arguments = tool.any_arguments(mind.knowledge, 0)
     content = tool.argument("content", "text", "body", "data", "output")
     if content is not None:
         is_text = tool.properties[content].get("type", "string") == "string"
-        arguments[content] = output if is_text else _parsed(output)
+        arguments[content] = output() if is_text else _parsed(output())
     if tool.path_argument is not None:
         arguments[tool.path_argument] = toolbox.target_path(mind.request)
     return Wish(tool, arguments)

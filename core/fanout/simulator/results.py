@@ -48,6 +48,8 @@ class Earlier:
 
 def earlier(text: str) -> Earlier | None:
     """The results in a prompt; None if it does not speak of any."""
+    if "result" not in text.lower() and " done" not in text:
+        return None
     stated = _DONE.search(text)
     values = _values(text)
     if stated is None and not _looks_like_results(text, values):
