@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from textual.pilot import Pilot
+from textual.worker import WorkerCancelled
 
 from fanout_tui.app import FanoutApp
 from fanout_tui.scenes.handle import SceneHandle
@@ -26,14 +27,16 @@ class Stage:
 
     async def press(self, *keys: str) -> None:
         for key in keys:
-            await self.pilot.press(key)
+            self.app.simulate_key(key)
             await self.settle()
 
     async def settle(self) -> None:
         """Until nothing is left to draw."""
-        await self.pilot.pause()
-        await self.app.workers.wait_for_complete()
-        await self.pilot.pause()
+        await self.pilot.pause(0)
+        with suppress(WorkerCancelled):
+            await self.app.workers.wait_for_complete()
+        await self.pilot.pause(0)
+        await self.pilot.pause(0)
 
     def grid(self) -> list[str]:
         """What stands on the screen, line by line."""

@@ -352,8 +352,8 @@ class FanoutApp(App[None]):
         if self._exception is None:
             self._exception = error
             self._exception_event.set()
-        folder = self.snapshot.run.folder if self.snapshot else None
-        keep_traceback(error, folder)
+            newest = self.handle.latest()
+            keep_traceback(error, newest.run.folder if newest else None)
         self._close_messages_no_wait()
 
 

@@ -130,19 +130,20 @@ _STATUS_ORDER = (
 def _lines(news: Sequence[Change], snapshot: Snapshot) -> list[str]:
     """The notable ones as lines, many alike as one."""
     lines: list[str] = []
+    last: list[str] = []
     alike: dict[tuple[str, str], list[Change]] = {}
     for change in news:
         if change.event in {"throttled", "missing", "requeued"}:
             same = str(change.data.get("cause") or change.data.get("kind") or "")
             alike.setdefault((change.event, same), []).append(change)
         elif text := _text(change, snapshot):
-            lines.append(text)
+            (last if change.event in {"state", "end"} else lines).append(text)
     for group in alike.values():
         if len(group) > ALIKE_MAX:
             lines.append(_many(group))
         else:
             lines += [_row_text(change) for change in group]
-    return lines
+    return lines + last
 
 
 def _text(change: Change, snapshot: Snapshot) -> str:

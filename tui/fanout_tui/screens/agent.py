@@ -105,7 +105,12 @@ class AgentScreen(RunScreen):
     def _fetch(self, row: RowId) -> None:
         """In a worker thread: it may read files."""
         worker = get_current_worker()
-        entries = self.fanout.handle.transcript(row)
+        try:
+            entries = self.fanout.handle.transcript(row)
+        except (OSError, ValueError, LookupError) as error:
+            entries = [
+                TranscriptLine(self._loaded_at, "note", f"not readable: {error}")
+            ]
         if not worker.is_cancelled:
             self.app.call_from_thread(self._take, row, entries)
 

@@ -107,11 +107,11 @@ def _free(bucket: BucketView) -> str:
 
 def tabs_line(look: Look, chosen: int, note: str) -> Line:
     """The numbered tabs, and what the list below is doing."""
-    spans: list[Span] = [Span(" ")]
+    spans: list[Span] = [Span(" ", "tabs")]
     for number, name in enumerate(TABS):
-        style = "tab" if number == chosen else "dim"
+        style = "tab" if number == chosen else "tabs"
         spans.append(Span(f" {number + 1} {name} ", style))
-    return spread(spans, (Span(note + " ", "dim"),), look.width)
+    return spread(spans, (Span(note + " ", "tabs"),), look.width, "tabs")
 
 
 def transcript_lines(

@@ -62,7 +62,7 @@ def columns(width: int) -> Columns:
     there = {c.name: c.cells for c in _OPTIONAL if width >= c.least}
     fixed = LEAD + (status + 1 if status else 0)
     fixed += sum(cells + 1 for cells in there.values())
-    room = max(0, width - fixed - 1)
+    room = max(0, width - fixed - 2)
     partition = room // 2 if room < WIDE else min(60, room * 9 // 20)
     return Columns(
         status=status,

@@ -88,14 +88,14 @@ def bar(look: Look, bucket: BucketView, cells: int) -> Line:
     """Spent, in flight, free; a tick where it will be in 15 s."""
     glyphs = look.glyphs
     if not bucket.limit:
-        return (Span(glyphs.free * cells, "dim"),)
+        return (Span(glyphs.free * cells, "rule"),)
     scale = cells / bucket.limit
     spent = min(cells, round(bucket.spent * scale))
     held = min(cells - spent, round(bucket.held * scale))
-    marks = [glyphs.full] * spent + [glyphs.held] * held
+    marks = [glyphs.spent] * spent + [glyphs.held] * held
     marks += [glyphs.free] * (cells - spent - held)
     styles = ["gauge-hot" if share(bucket) > FULL else "gauge"] * spent
-    styles += ["held"] * held + ["dim"] * (cells - spent - held)
+    styles += ["held"] * held + ["rule"] * (cells - spent - held)
     tick = min(cells - 1, round(bucket.forecast * scale))
     if bucket.forecast and tick >= 0:
         marks[tick], styles[tick] = glyphs.forecast, "tick"

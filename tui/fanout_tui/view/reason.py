@@ -10,10 +10,21 @@ from fanout_tui.text import one_line, plural, short_time, tokens
 from fanout_tui.view.look import STALE_S, Look
 from fanout_tui.view.spans import Span
 
+SERVICE = frozenset(
+    {
+        Cause.LIMIT,
+        Cause.RAMP,
+        Cause.CONCURRENCY,
+        Cause.SERVER,
+        Cause.OVERLOADED,
+        Cause.SERVICE,
+        Cause.NETWORK,
+    }
+)
 BUCKETS = frozenset({Cause.REQUESTS, Cause.INPUT, Cause.OUTPUT})
 
 _DOING = {
-    Cause.SENT: "sent, no answer yet",
+    Cause.SENT: "no answer yet",
     Cause.STREAMING: "answering",
     Cause.TOOLS: "tools",
     Cause.CHECKING: "checking output",
@@ -29,8 +40,10 @@ def left_of(until: float | None, now: float) -> str:
 
 
 def wait_text(wait: Wait, now: float) -> str:
-    """`429 limit 7s · input tokens`: cause, how long, figures."""
-    text = wait.cause.value + left_of(wait.until, now)
+    """`429 limit, retry 7s · input tokens`: cause, how long, figures."""
+    text = wait.cause.value
+    if left := left_of(wait.until, now):
+        text += f", retry{left}" if wait.cause in SERVICE else left
     detail = one_line(wait.detail)
     if wait.cause is Cause.BEHIND and detail:
         return f"{text} {detail}"
@@ -49,7 +62,8 @@ def doing(look: Look, row: Row) -> Span:
         case Status.DONE:
             return _done(row)
         case Status.MISSING:
-            return Span(_missing(row), "missing")
+            error = look.glyphs.of(row) == look.glyphs.missing
+            return Span(_missing(row), "why-missing" if error else "why-absent")
 
 
 def _wait(look: Look, row: Row) -> str:
@@ -68,7 +82,7 @@ def _running(look: Look, row: Row) -> Span:
         return Span(one_line(live.note))
     text = _DOING.get(live.cause, live.cause.value)
     if live.cause is Cause.STREAMING and live.output_tokens:
-        text += f", {tokens(live.output_tokens)} tokens"
+        text += f" · {tokens(live.output_tokens)} tokens"
     return Span(text)
 
 

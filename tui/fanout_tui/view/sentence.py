@@ -19,8 +19,6 @@ HELP = {
     Cause.OUTPUT: "shorter answers or a lower `max_tokens` would help",
     Cause.BUDGET: "a larger `--max-tokens-total` or `--max-usd` would help",
     Cause.BREAKER: "waiting helps, fewer agents do not",
-    Cause.LEARNING: "the first answer's headers tell the limits",
-    Cause.WARMING: "one call writes the cache that the others read",
     Cause.RAMP: "growing more slowly; nothing to do",
     Cause.PAUSED: "p resumes",
 }

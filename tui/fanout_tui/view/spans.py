@@ -54,13 +54,15 @@ def fit(spans: Sequence[Span], cells: int, mark: str = "…") -> Line:
     return tuple(kept)
 
 
-def spread(head: Sequence[Span], tail: Sequence[Span], cells: int) -> Line:
+def spread(
+    head: Sequence[Span], tail: Sequence[Span], cells: int, style: str = ""
+) -> Line:
     """`head` at the left, `tail` at the right edge; the head gives way."""
     tail = fit(tail, cells)
     room = cells - line_width(tail)
     head = fit(head, max(0, room - 1))
     gap = room - line_width(head)
-    return (*head, Span(" " * gap), *tail)
+    return (*head, Span(" " * gap, style), *tail)
 
 
 def clauses(parts: Sequence[str], cells: int, joint: str = "; ") -> str:

@@ -158,14 +158,13 @@ def stacked(snapshot: Snapshot, glyphs: Glyphs, cells: int) -> Line:
     shares = shared_out([counts[status] for status in BAR_ORDER], cells)
     marks = {
         Status.DONE: glyphs.full,
-        Status.RUNNING: glyphs.held,
-        Status.THROTTLED: glyphs.throttled if glyphs.ascii else glyphs.held,
+        Status.RUNNING: glyphs.flying,
+        Status.THROTTLED: glyphs.throttled if glyphs.ascii else glyphs.flying,
         Status.MISSING: glyphs.missing if glyphs.ascii else glyphs.full,
         Status.QUEUED: glyphs.rest,
     }
     if glyphs.ascii:
         marks[Status.DONE] = glyphs.done
-        marks[Status.RUNNING] = glyphs.running
     spans = [
         Span(marks[status] * share, status.value)
         for status, share in zip(BAR_ORDER, shares, strict=True)

@@ -1,0 +1,79 @@
+"""A real terminal for a child process: a pty whose output is kept."""
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+class Terminal:
+    """Runs a Python program on a pty of a given size."""
+
+    def __init__(self, code: str, size: tuple[int, int] = (80, 24), **env: str) -> None:
+        self.output = b""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            paths = os.pathsep.join(map(str, (ROOT / "core", ROOT / "tui")))
+            os.environ.update(env, TERM="xterm-256color", PYTHONPATH=paths)
+            os.environ.pop("NO_COLOR", None)
+            os.environ.pop("COLUMNS", None)
+            os.environ.pop("LINES", None)
+            os.execv(sys.executable, [sys.executable, "-c", code])
+        window = struct.pack("HHHH", size[1], size[0], 0, 0)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, window)
+
+    def read_until(self, wanted: bytes, seconds: float = 20.0) -> bytes:
+        """Everything up to and with `wanted`; fails when it does not come."""
+        end = time.monotonic() + seconds
+        while wanted not in self.output:
+            left = end - time.monotonic()
+            assert left > 0, f"{wanted!r} did not come: {self.output[-2000:]!r}"
+            if not self._read(left):
+                assert wanted in self.output, self.output[-2000:]
+        return self.output
+
+    def _read(self, seconds: float) -> bool:
+        ready, _, _ = select.select([self.fd], [], [], seconds)
+        if not ready:
+            return True
+        try:
+            data = os.read(self.fd, 65_536)
+        except OSError:
+            return False
+        self.output += data
+        return bool(data)
+
+    def type(self, keys: bytes) -> None:
+        os.write(self.fd, keys)
+
+    def signal(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
+
+    def wait(self, seconds: float = 20.0) -> int:
+        """The exit code, after reading everything."""
+        end = time.monotonic() + seconds
+        while self._read(0.2) and time.monotonic() < end:
+            done, status = os.waitpid(self.pid, os.WNOHANG)
+            if done:
+                while select.select([self.fd], [], [], 0)[0] and self._read(0):
+                    pass
+                return os.waitstatus_to_exitcode(status)
+        _, status = os.waitpid(self.pid, 0)
+        return os.waitstatus_to_exitcode(status)
+
+    def close(self) -> None:
+        """End the child, if it is still there."""
+        try:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        except (ProcessLookupError, ChildProcessError):
+            pass
+        os.close(self.fd)

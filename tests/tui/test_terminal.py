@@ -1,0 +1,162 @@
+"""The screen on a real pty: who may write, and how the terminal is given back."""
+
+import signal
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tui.terminal import Terminal
+
+Start = Callable[..., Terminal]
+
+ALT_ON, ALT_OFF = b"\x1b[?1049h", b"\x1b[?1049l"
+CURSOR_ON = b"\x1b[?25h"
+
+STDIO = """
+import os, subprocess, sys, termios
+from fanout_tui.stdio import Stdio
+
+before = termios.tcgetattr(0)
+notes = []
+with Stdio(notes.append) as stdio:
+    print("from print")
+    sys.stdout.flush()
+    os.write(1, b"from the descriptor\\n")
+    os.write(2, b"from stderr, no line end")
+    subprocess.run([sys.executable, "-c", "print('from a child')"], check=True)
+    stdin = sys.stdin.read()
+    os.write(stdio.terminal.sink, b"ON THE TERMINAL\\n")
+    size = stdio.terminal.size()
+print("NOTES", [note.text for note in notes], repr(stdin), size)
+print("SAME", termios.tcgetattr(0) == before, os.isatty(0), os.isatty(1))
+"""
+
+SCREEN = """
+import os, signal, sys, threading, time
+from fanout_tui.launch import run_screen, restore_terminal
+from fanout_tui.app import FanoutApp
+from fanout_tui.scenes.handle import SceneHandle
+from fanout_tui.scenes.rows import NOW
+from fanout_tui.scenes.states import SCENES
+from dataclasses import replace
+
+made = SCENES["running"]()
+folder = os.environ.get("FOLDER", "/nonexistent")
+made = replace(made, run=replace(made.run, folder=folder))
+handle = SceneHandle(made)
+
+class Failing(FanoutApp):
+    def tick(self):
+        raise KeyError("broken on purpose")
+
+def stop(number, frame):
+    os.write(2, b"handler\\n")
+    handle.snapshot = replace(
+        SCENES["finished"](), end=replace(SCENES["finished"]().end, exit_code=143)
+    )
+    handle.over = True
+
+def work():
+    print("printed by the script")
+    os.write(1, b"raw by the script\\n")
+
+signal.signal(signal.SIGTERM, stop)
+threading.Timer(0.3, work).start()
+make = Failing if os.environ.get("FAIL") else FanoutApp
+started = time.monotonic()
+left = run_screen(handle, clock=lambda: NOW, make=make)
+print("LEFT", left, [c.text for c in handle.sent if hasattr(c, "text")])
+print("SENT", [c for c in handle.sent if not hasattr(c, "text")])
+print("END")
+"""
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Starts programs on terminals, and ends them with the test."""
+    terminals: list[Terminal] = []
+
+    def begin(code: str, **env: str) -> Terminal:
+        terminals.append(Terminal(code, **env))
+        return terminals[-1]
+
+    yield begin
+    for terminal in terminals:
+        terminal.close()
+
+
+def test_whatever_is_written_becomes_a_log_line(start: Start) -> None:
+    """`print`, the descriptors and a child's output; and stdin is empty."""
+    terminal = start(STDIO)
+    output = terminal.read_until(b"SAME True True True").decode()
+    assert output.startswith("ON THE TERMINAL")
+    notes = output[output.index("NOTES") :]
+    for text in (
+        "from print",
+        "from the descriptor",
+        "from stderr, no line end",
+        "from a child",
+    ):
+        assert text in notes
+    assert "'' (80, 24)" in notes
+    assert terminal.wait() == 0
+
+
+def test_quit_by_keys_gives_the_terminal_back(start: Start) -> None:
+    """Nothing the script wrote was seen on the screen; it was logged."""
+    terminal = start(SCREEN)
+    terminal.read_until(b"RUNNING")
+    terminal.read_until(b"bottleneck")
+    terminal.type(b"q")
+    terminal.read_until(b"leave the run?")
+    terminal.type(b"b")
+    output = terminal.read_until(b"END\r\n")
+    screen, after = output.split(ALT_OFF, 1)
+    assert CURSOR_ON in after
+    assert b"LEFT plain" in after
+    assert b"printed by the script" in after
+    assert b"printed by the script" not in screen
+    assert b"raw by the script" not in screen
+    assert output.count(ALT_ON) == output.count(ALT_OFF) == 1
+    assert b"\x1b[2J" not in screen
+    assert terminal.wait() == 0
+
+
+def test_a_signal_closes_the_screen(start: Start) -> None:
+    """The handle says finished; the screen goes and the terminal is as before."""
+
+    terminal = start(SCREEN)
+    terminal.read_until(b"bottleneck")
+    terminal.signal(signal.SIGTERM)
+    output = terminal.read_until(b"END\r\n")
+    assert b"LEFT signal" in output
+    assert output.count(ALT_ON) == output.count(ALT_OFF) == 1
+    assert terminal.wait() == 0
+
+
+def test_a_crash_of_the_screen_leaves_the_run_alone(start: Start, tmp_path) -> None:
+    """The terminal is restored, the traceback is in a file, without locals."""
+    terminal = start(SCREEN, FAIL="1", FOLDER=str(tmp_path))
+    output = terminal.read_until(b"END\r\n")
+    assert b"LEFT crashed" in output
+    assert b"Traceback" not in output
+    assert output.count(ALT_ON) == output.count(ALT_OFF)
+    kept = tmp_path / "screen-crash.txt"
+    assert "broken on purpose" in kept.read_text()
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert terminal.wait() == 0
+
+
+def test_interrupt_is_a_key(start: Start) -> None:
+    """Ctrl-C drains, and a second one stops at once; no signal is raised."""
+    terminal = start(SCREEN)
+    terminal.read_until(b"bottleneck")
+    terminal.type(b"\x03")
+    terminal.read_until(b"draining")
+    terminal.type(b"\x03")
+    terminal.read_until(b"stopping")
+
+    terminal.signal(signal.SIGTERM)
+    output = terminal.read_until(b"END\r\n")
+    assert b"mode='drain', cause='SIGINT'" in output
+    assert b"mode='now', cause='SIGINT'" in output
