@@ -21,6 +21,7 @@ from fanout.disk.segment import SUFFIX, numbers
 from fanout.words.events import Record
 
 NOTES_MAX = 20
+MORE = "and more of the kind"
 
 
 @dataclass(slots=True)
@@ -42,9 +43,18 @@ class Tail:
     """What was skipped, and torn tails: one sentence each."""
 
     def note(self, text: str) -> None:
-        """Remember a sentence, up to a sensible number."""
-        if len(self.notes) < NOTES_MAX and text not in self.notes:
-            self.notes.append(text)
+        """Remember what was skipped or cut."""
+        _remember(self.notes, text)
+
+    def hurt(self, text: str) -> None:
+        """Remember damage."""
+        _remember(self.damage, text)
+
+
+def _remember(sentences: list[str], text: str) -> None:
+    """Keep the first few different sentences; say once that there are more."""
+    if text not in sentences and len(sentences) <= NOTES_MAX:
+        sentences.append(text if len(sentences) < NOTES_MAX else MORE)
 
 
 class Reading:
@@ -84,7 +94,7 @@ class Reading:
         tail = self.tail
         if record.seq > tail.last_seq + 1:
             gap = f"records {tail.last_seq + 1} to {record.seq - 1}"
-            tail.damage.append(f"{gap} are missing before {path.name}")
+            tail.hurt(f"{gap} are missing before {path.name}")
         tail.records += 1
         tail.last_seq = record.seq
         tail.last_life = record.life
@@ -98,7 +108,7 @@ class Reading:
     def _check_seal(self, path: Path, seal: Seal, count: int, digest: str) -> None:
         self.tail.sealed = True
         if (seal.count, seal.sha256) != (count, digest):
-            self.tail.damage.append(
+            self.tail.hurt(
                 f"{path.name} was sealed with {seal.count} records and holds {count}"
             )
 
@@ -111,7 +121,7 @@ class Reading:
             whole += _is_whole(more)
         self.tail.torn_bytes += cut
         if whole:
-            self.tail.damage.append(
+            self.tail.hurt(
                 f"{path.name} is damaged ({why}); {whole} later lines of it are lost"
             )
         else:
@@ -142,10 +152,12 @@ def fold(run_folder: Path, each: Callable[[Record], None] | None = None) -> Fold
         try:
             apply(state, record)
         except IllegalEvent as exc:
-            reading.tail.damage.append(f"record {record.seq} was skipped: {exc}")
+            reading.tail.hurt(f"record {record.seq} was skipped: {exc}")
             continue
         if each is not None:
             each(record)
+    # A skipped record has its number all the same; the next life goes on after it.
+    state.seq = reading.tail.last_seq
     return Folded(state, reading.tail)
 
 

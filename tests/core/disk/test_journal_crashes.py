@@ -10,7 +10,7 @@ import pytest
 
 from core.disk.journals import state_of, story_of, write_segments
 from fanout.decide.state import RunState, apply
-from fanout.disk.codec import BadLineError, decode, encode
+from fanout.disk.codec import BadLineError, _line, decode, encode
 from fanout.disk.journal import Journal
 from fanout.disk.reading import Mark, fold, follow
 from fanout.testing.bad_disks import after_power_cut
@@ -125,7 +125,7 @@ def test_many_power_cuts(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_every_byte_of_a_long_tail(tmp_path: Path) -> None:
-    records = story_of(11, 300 * SCALE)
+    records = story_of(11, 60 * SCALE)
     paths = write_segments(tmp_path, records)
     data = paths[-1].read_bytes()
     before = sum(r.life < records[-1].life for r in records)
@@ -184,6 +184,19 @@ def test_a_torn_tail_is_left_as_it_was_and_never_appended_to(tmp_path: Path) -> 
     assert (after.last_seq, after.damage) == (10, [])
     assert after.notes == [
         f"cut {tail.torn_bytes} bytes of a torn line off 00001.jsonl"
+    ]
+
+
+def test_a_newer_fact_at_the_end_keeps_its_number(tmp_path: Path) -> None:
+    """Else the next life would write a second record of that number, unread."""
+    records = [r for r in story_of(3, 200) if r.life == 1][:10]
+    (path,) = write_segments(tmp_path, records)
+    newer = _line('"n":11,"life":1,"at":9.0,"e":"MoonRose"}')
+    path.write_bytes(path.read_bytes() + newer)
+    folded = fold(tmp_path)
+    assert (folded.state.seq, folded.tail.records) == (11, 11)
+    assert folded.tail.notes == [
+        "skipped MoonRose: this version does not know the kind"
     ]
 
 
