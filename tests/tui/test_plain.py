@@ -198,7 +198,7 @@ def test_the_summary_is_short(scene: str) -> None:
 
 
 def test_the_summary_says_what_to_do_next() -> None:
-    text = summary(SCENES["finished"](), report="runs/report.md")
+    text = summary(SCENES["finished"](), ["runs/report.md"])
     assert "94 of 100 done, 6 missing" in text
     assert "(simulated)" in text
     assert "1 x rejected: 400 invalid_request_error" in text

@@ -130,9 +130,13 @@ class FanoutApp(App[None]):
 
     def _leave_when_over(self, *, over: bool) -> bool:
         """Close once the run has ended, where somebody asked for it."""
-        if not (over and self.handle.finished()):
-            return False
         end = self.snapshot.end if self.snapshot else None
+        if self.handle.finished() and not over:
+            # The engine is gone without a last snapshot: nothing more will come.
+            self.leave("ended")
+            return True
+        if end is None and not (over and self.handle.finished()):
+            return False
         signalled = end is not None and end.exit_code in SIGNAL_EXITS
         if not (self._leaving or signalled or self._exit_when_done):
             return False

@@ -1,5 +1,7 @@
 """The end of a run in at most twelve lines, for stdout after the screen closed."""
 
+from collections.abc import Sequence
+
 from fanout.words.snapshot import Snapshot
 from fanout_tui.plain import encodable
 from fanout_tui.text import clock_time, cut_end, dollars, one_line, plural, tokens
@@ -10,7 +12,7 @@ CAUSES_MAX = 4
 LINE_CELLS = 160
 
 
-def summary_lines(snapshot: Snapshot, report: str | None = None) -> list[str]:
+def summary_lines(snapshot: Snapshot, reports: Sequence[object] = ()) -> list[str]:
     """What was done, what is missing and why, what it cost, how to finish."""
     run, end, counts = snapshot.run, snapshot.end, snapshot.counts
     took = clock_time(snapshot.at - run.started_at)
@@ -25,7 +27,8 @@ def summary_lines(snapshot: Snapshot, report: str | None = None) -> list[str]:
         lines.append(f"  ended      {one_line(end.reason)}")
     lines += _missing(snapshot)
     lines += _spent(snapshot)
-    lines.append(f"  report     {one_line(report or run.folder)}")
+    where = "  ".join(map(str, reports)) or run.folder
+    lines.append(f"  report     {one_line(where)}")
     if end is not None:
         if end.finish:
             lines.append(f"  finish     {one_line(end.finish)}")
@@ -75,8 +78,11 @@ def _spent(snapshot: Snapshot) -> list[str]:
 
 
 def summary(
-    snapshot: Snapshot, *, report: str | None = None, encoding: str | None = None
+    snapshot: Snapshot, reports: Sequence[object] = (), encoding: str | None = None
 ) -> str:
-    """The lines as one text that a stream of this encoding can take."""
-    text = "\n".join(summary_lines(snapshot, report))
+    """The lines as one text that a stream of this encoding can take.
+
+    `reports` are the paths that were written; none: the run folder is named.
+    """
+    text = "\n".join(summary_lines(snapshot, reports))
     return encodable(text, encoding)

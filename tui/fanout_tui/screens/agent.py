@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.worker import get_current_worker
 
-from fanout.words.model import Row, RowId, Status
+from fanout.words.model import Row, RowId
 from fanout_tui.bridge import TranscriptLine
 from fanout_tui.screens.base import RunScreen, bindings_for
 from fanout_tui.view.agent import agent_lines, tabs_line, transcript_lines
@@ -22,6 +22,8 @@ from fanout_tui.view.top import top_line
 from fanout_tui.widgets.lines import Block, LineList
 
 RELOAD_S = 1.0
+FOLLOWED = frozenset({0, 3})
+"""Tabs that grow at their end."""
 
 
 class AgentScreen(RunScreen):
@@ -37,6 +39,7 @@ class AgentScreen(RunScreen):
         self._tab = 0
         self._entries: Sequence[TranscriptLine] | None = None
         self._of: RowId | None = None
+        self._loaded: Row | None = None
         self._loaded_at = 0.0
         self._drawn: tuple[int, int, int] | None = None
         self._lines: list[Line] = []
@@ -86,18 +89,13 @@ class AgentScreen(RunScreen):
             self._list.jump(len(lines) - self._list.size.height)
 
     def _reload(self, look: Look, row: Row) -> None:
+        """Fetch it when the row changed, once a second: it reads the journal."""
         if self._of != row.id:
             self._of, self._entries, self._drawn = row.id, None, None
-            self._at_end = True
-        elif (
-            self._entries is not None
-            and (
-                look.now - self._loaded_at < RELOAD_S
-                or row.status in {Status.DONE, Status.MISSING}
-            )
-        ) or look.now - self._loaded_at < RELOAD_S:
+            self._at_end = self._tab in FOLLOWED
+        elif row is self._loaded or look.now - self._loaded_at < RELOAD_S:
             return
-        self._loaded_at = look.now
+        self._loaded, self._loaded_at = row, look.now
         self.run_worker(
             lambda: self._fetch(row.id), thread=True, exclusive=True, group="transcript"
         )
@@ -178,7 +176,7 @@ class AgentScreen(RunScreen):
 
     def _choose(self, tab: int) -> None:
         self._tab = tab
-        self._at_end = tab in {0, 3}
+        self._at_end = tab in FOLLOWED
         if not self._at_end:
             self._list.jump(0)
         self.fanout.draw()

@@ -75,7 +75,7 @@ def _ended(look: Look) -> tuple[Line, ...]:
             word, style = "ACCEPTED", "banner"
     parts = [f"{counts.done} of {counts.expected} done"]
     if counts.missing:
-        parts.append(f"{counts.missing} missing")
+        parts += [f"{counts.missing} missing", "R requeues them"]
     parts += ["e reports", "q leaves"]
     lines = _lines(look, word, parts, style, joint=", ")
     if end.finish and look.height >= FINISH_FROM:

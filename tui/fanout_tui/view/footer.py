@@ -9,7 +9,7 @@ from fanout_tui.view.spans import Line, Span, fit, spread
 LAST = ("help", "quit")
 """These stand at the right edge and stay the longest."""
 
-AFTERWARDS = frozenset({"quit", "write"})
+AFTERWARDS = frozenset({"quit", "write", "requeue"})
 """Of the keys that change something, those that still do once a run is over."""
 
 

@@ -8,7 +8,7 @@ moves with it. Until the user first moves, the cursor stays on the top row.
 from collections.abc import Mapping, Sequence
 
 from fanout.words.model import Row, RowId
-from fanout_tui.view.order import Listing, held_in_place, listed
+from fanout_tui.view.order import BY_KEY, Listing, held_in_place, listed
 
 
 class Picking:
@@ -76,6 +76,15 @@ class Picking:
     def narrow(self, listing: Listing) -> None:
         """List other rows; the picked one stays picked if it is among them."""
         self.listing = listing
+
+    def narrowed(self, whole: int) -> str:
+        """`12 of 100: auth`, when not all rows are listed."""
+        if not self.listing.narrowed:
+            return ""
+        words = [status.value for status in BY_KEY if status in self.listing.statuses]
+        if self.listing.filter:
+            words.append(self.listing.filter)
+        return f"{len(self.order)} of {whole}: {' '.join(words)}"
 
     def mark(self) -> None:
         """Mark the picked row, or take its mark away."""

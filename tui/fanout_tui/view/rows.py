@@ -96,8 +96,13 @@ def _count(number: int) -> str:
     return tokens(number) if number else ""
 
 
-def header_line(look: Look, cols: Columns, sort: Sort, *, reverse: bool) -> Line:
-    """The names of the columns; the one that is sorted by is marked."""
+def header_line(
+    look: Look, cols: Columns, sort: Sort, *, reverse: bool, narrowed: str = ""
+) -> Line:
+    """The names of the columns; the one that is sorted by is marked.
+
+    `narrowed` says that not all rows are listed, in the last column's place.
+    """
     arrow = look.glyphs.up if reverse else look.glyphs.down
 
     def title(name: str, field: str) -> str:
@@ -119,5 +124,5 @@ def header_line(look: Look, cols: Columns, sort: Sort, *, reverse: bool) -> Line
             marked = title(name, field)
             # A marked name may be a cell too wide; its column says enough.
             parts.append(right(marked if len(marked) <= size else name, size) + " ")
-    parts.append(left("NOW / WAITS ON", cols.now, look.glyphs.more) + " ")
-    return (Span("".join(parts), "head"),)
+    last = left(narrowed or "NOW / WAITS ON", cols.now, look.glyphs.more) + " "
+    return (Span("".join(parts), "head"), Span(last, "warn" if narrowed else "head"))

@@ -34,7 +34,14 @@ class RowTable(LineList):
     def header(self, look: Look) -> Line:
         """The line above the rows."""
         listing = self.picking.listing
-        return header_line(look, self._columns, listing.sort, reverse=listing.reverse)
+        narrowed = self.picking.narrowed(look.snapshot.counts.expected)
+        return header_line(
+            look,
+            self._columns,
+            listing.sort,
+            reverse=listing.reverse,
+            narrowed=narrowed,
+        )
 
     def _line(self, y: int) -> tuple[Line, bool]:
         look, picking = self._look, self.picking
