@@ -51,6 +51,13 @@ class Terminal:
         self.output += data
         return bool(data)
 
+    def settle(self, quiet: float = 0.15) -> None:
+        """Read until nothing has come for a moment."""
+        before = -1
+        while before != len(self.output):
+            before = len(self.output)
+            self._read(quiet)
+
     def type(self, keys: bytes) -> None:
         os.write(self.fd, keys)
 

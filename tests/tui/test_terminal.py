@@ -1,5 +1,6 @@
 """The screen on a real pty: who may write, and how the terminal is given back."""
 
+import re
 import signal
 from collections.abc import Callable, Iterator
 
@@ -160,3 +161,79 @@ def test_interrupt_is_a_key(start: Start) -> None:
     output = terminal.read_until(b"END\r\n")
     assert b"mode='drain', cause='SIGINT'" in output
     assert b"mode='now', cause='SIGINT'" in output
+
+
+HOSTILE = """
+from fanout.words.model import RowId
+from fanout_tui.bridge import TranscriptLine
+
+EVIL = "\\x1b]0;EVIL\\x07\\x1b[2J\\x9b31m\\u202egnp[/red][@click=app.quit]x[/]"
+
+class Hostile(SceneHandle):
+    def __init__(self, snapshot):
+        rows = {}
+        for row in snapshot.rows.values():
+            id_ = RowId(EVIL[:9], EVIL + row.id.key)
+            end = row.end and replace(row.end, reason=EVIL, output=EVIL)
+            wait = row.wait and replace(row.wait, detail=EVIL)
+            rows[id_] = replace(row, id=id_, end=end, wait=wait)
+        log = tuple(replace(line, text=EVIL, row=id_) for line in snapshot.log)
+        gates = {k: replace(g, detail=EVIL) for k, g in snapshot.gates.items()}
+        run = replace(snapshot.run, name=EVIL, endpoint=EVIL, folder=EVIL)
+        super().__init__(
+            replace(snapshot, rows=rows, log=log, gates=gates, run=run, live={})
+        )
+
+    def transcript(self, row):
+        return [TranscriptLine(NOW, kind, EVIL) for kind in ("prompt", "text", "tool")]
+
+handle = Hostile(made)
+"""
+
+
+def test_hostile_text_is_seen_and_not_obeyed(start: Start) -> None:
+    """In names, reasons, log, transcript, dialogs: nothing reaches the terminal."""
+    code = SCREEN.replace("handle = SceneHandle(made)\n", HOSTILE)
+    terminal = start(code)
+    terminal.read_until(b"bottleneck")
+    for keys, wanted in (
+        (b"\r", b"transcript"),
+        (b"\x1b", b""),
+        (b"l", b"newest line"),
+        (b"e", b"Completeness"),
+        (b"\x1b", b""),
+        (b"x", b"cancel this row"),
+        (b"n", b""),
+        (b"R", b"requeue 2 missing"),
+        (b"n", b""),
+        (b"q", b"leave the run"),
+    ):
+        terminal.type(keys)
+        terminal.read_until(wanted)
+        terminal.settle()
+    terminal.type(b"b")
+    output = terminal.read_until(b"END\r\n")
+    assert "␛]0;EVIL".encode() in output
+    assert b"LEFT plain" in output
+    for sequence in (b"\x1b]0;EVIL", b"\x1b[2J", b"\xc2\x9b31m", "\u202e".encode()):
+        assert sequence not in output
+
+
+def test_no_color_means_none(start: Start) -> None:
+    """Under `NO_COLOR` only bold, dim and reverse are left."""
+    code = SCREEN.replace("make=make)", "make=make, no_color=True)")
+    terminal = start(code)
+    terminal.read_until(b"bottleneck")
+    terminal.type(b"\r")
+    terminal.read_until(b"transcript")
+    terminal.type(b"\x1b")
+    terminal.settle()
+    terminal.type(b"q")
+    terminal.read_until(b"leave the run")
+    terminal.type(b"b")
+    output = terminal.read_until(b"END\r\n")
+    codes = re.findall(rb"\x1b\[([\d;]*)m", output)
+    assert len(codes) > 500
+    assert {code for each in codes for code in each.split(b";")} <= {
+        b"", b"0", b"1", b"2", b"7", b"39", b"49"
+    }  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.filter import Monochrome, NoColor
 from textual.screen import Screen
 
 from fanout.words.commands import (
@@ -44,6 +45,7 @@ from fanout_tui.view.picking import Picking
 
 TICK_S = 0.1
 SAID_S = 4.0
+MANY_ROWS = 5_000
 SIGNAL_EXITS = frozenset({129, 130, 143})
 """Exit codes after which nobody is there to read a finished screen."""
 
@@ -87,12 +89,18 @@ class FanoutApp(App[None]):
         self._said_until = 0.0
         self._leaving = ""
         self._next_slow = 0.0
+        self._next_eta = 0.0
+        self._frozen = False
         self._eta: float | None = None
         self.picking = Picking()
         self.history = History()
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = ANSI.name if self.no_color else DARK.name
+        if self.no_color:
+            # Textual would put greys there, which are colours too.
+            kept = [f for f in self._filters if not isinstance(f, Monochrome)]
+            self._filters = [*kept, NoColor()]
 
     # Frames.
 
@@ -122,11 +130,22 @@ class FanoutApp(App[None]):
             return
         self.handle.ask()
         if now >= self._next_slow or (over and fresh):
-            self._next_slow = now + 1.0
-            self.history.take(newest)
-            self._eta = eta(newest, now)
-            self.reorder()
+            self._slow(newest, now)
         self.draw()
+
+    def _slow(self, newest: Snapshot, now: float) -> None:
+        """Once a second: what reads every row."""
+        self._next_slow = now + 1.0
+        self.history.take(newest)
+        self.reorder()
+        if now < self._next_eta:
+            return
+        many = len(newest.rows) > MANY_ROWS
+        self._next_eta = now + (5.0 if many else 1.0)
+        self._eta = eta(newest, now)
+        if many and not self._frozen:
+            self._frozen = True
+            _freeze_heap()
 
     def _leave_when_over(self, *, over: bool) -> bool:
         """Close once the run has ended, where somebody asked for it."""
@@ -343,12 +362,6 @@ class FanoutApp(App[None]):
         self.left = "crashed"
         self._close_messages_no_wait()
 
-    def freeze_heap(self) -> None:
-        """Leave what was loaded out of later collections: they cost 80 ms."""
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(50_000, 20, 100)
-
     def _handle_exception(self, error: Exception) -> None:
         """Go down at once: Textual's own traceback with locals takes seconds."""
         self.left = "crashed"
@@ -359,6 +372,13 @@ class FanoutApp(App[None]):
             newest = self.handle.latest()
             keep_traceback(error, newest.run.folder if newest else None)
         self._close_messages_no_wait()
+
+
+def _freeze_heap() -> None:
+    """Leave what was loaded out of later collections: each would cost 80 ms."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 def _ready(screen: Screen[Any]) -> bool:

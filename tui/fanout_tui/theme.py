@@ -5,7 +5,7 @@ people who do not tell red from green; and no colour stands alone, each comes
 with a symbol or a word. Under `NO_COLOR` only bold, dim and reverse remain.
 """
 
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 _DARK = {
     "running": "#56B4E9",
@@ -49,18 +49,22 @@ _ANSI = {
     "absent": "ansi_magenta",
     "done": "ansi_green",
     "dim": "ansi_default",
-    "faint": "ansi_default",
+    "faint": "ansi_bright_black",
     "text": "ansi_default",
     "bright": "ansi_default",
     "warn": "ansi_yellow",
     "accent": "ansi_cyan",
     "cursor": "ansi_default",
     "band": "ansi_default",
-    "on-banner": "ansi_default",
+    "on-banner": "ansi_black",
 }
 
 
 def _theme(name: str, colours: dict[str, str], ground: str, *, dark: bool) -> Theme:
+    ansi = name.endswith("ansi")
+    # Textual's own style sheets name variables that only its ANSI themes have.
+    base = BUILTIN_THEMES["ansi-dark"].variables if ansi else {}
+    words = {f"fan-{word}": colour for word, colour in colours.items()}
     return Theme(
         name=name,
         primary=colours["accent"],
@@ -69,8 +73,8 @@ def _theme(name: str, colours: dict[str, str], ground: str, *, dark: bool) -> Th
         surface=ground,
         panel=colours["band"],
         dark=dark,
-        ansi=name.endswith("ansi"),
-        variables={f"fan-{word}": colour for word, colour in colours.items()},
+        ansi=ansi,
+        variables={**base, **words},
     )
 
 
