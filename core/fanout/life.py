@@ -120,6 +120,7 @@ class Life:
             publisher=publisher,
             linger=self._setting.linger,
             export=self._setting.export,
+            threads=asyncio.to_thread,
         )
 
     def _core(self, thread: RunThread) -> Core:

@@ -2,7 +2,6 @@
 
     fanout-tui --simulate audit.py                  # Python's own asyncio and friends
     fanout-tui --simulate audit.py src "**/*.py"    # your code
-    fanout-tui --simulate --limit 3 audit.py        # try three first, resume later
 
 What to look at:
 
@@ -24,6 +23,8 @@ from pydantic import BaseModel
 import fanout
 
 STANDARD_LIBRARY = str(Path(os.__file__).parent)
+PATTERN = "{asyncio,json,logging}/*.py"
+MAX_TOKENS = 9_000
 
 AUDIT = """\
 You are auditing Python code for unsafe file handling. Read every file listed below
@@ -53,11 +54,9 @@ class Findings(BaseModel):
     findings: list[Finding]
 
 
-async def main(
-    root: str = STANDARD_LIBRARY, pattern: str = "{asyncio,json,logging}/*.py"
-) -> str:
-    """Audit `pattern` below `root` and return the report."""
-    parts = fanout.partition(root, pattern, max_tokens=9_000)
+async def main(root: str = STANDARD_LIBRARY, pattern: str = PATTERN) -> str:
+    """Audit `pattern` below `root`; returns one sentence, the report is a file."""
+    parts = fanout.partition(root, pattern, max_tokens=MAX_TOKENS)
     tools = fanout.read_tools(root)
 
     async with fanout.phase("audit"):
@@ -77,4 +76,7 @@ async def main(
         summary = await fanout.agent(
             REPORT, key="report", inputs=results, output="report.md"
         )
-    return summary.value
+    # Reading a missing summary raises Incomplete: the run then exits with 3.
+    found = sum(len(done.value.findings) for done in results.done)
+    words = len(summary.value.split())
+    return f"{found} findings; a report of {words} words is in {summary.path}"

@@ -3,7 +3,7 @@
 What most people write first: every agent starts at once, on the SDK's default
 client with its two retries, and one that fails is caught and left out. Run as
 
-    python -m fanout.examples.naive BASE_URL ROOT PATTERN MAX_TOKENS
+    python -m fanout.examples.naive BASE_URL
 
 it prints one JSON object: agents started and lost, seconds, and for what they
 were lost. `fanout-tui demo` runs it beside the real thing, on the same account.
@@ -16,10 +16,10 @@ import time
 from collections import Counter
 from typing import Any
 
+from fanout.examples.audit import AUDIT, MAX_TOKENS, PATTERN, STANDARD_LIBRARY
 from fanout.script.partition import partition, render
 from fanout.world.filetools import read_tools
 
-PROMPT = "Report every unsafe file operation in these files."
 MODEL = "claude-sonnet-5"
 TURNS_MAX = 20
 
@@ -28,7 +28,7 @@ async def audit(client: Any, part: Any, tools: Any) -> str:
     """Run one agent's whole conversation."""
     by_name = {tool.name: tool for tool in tools}
     text = render(part, inline=False)
-    messages: list[Any] = [{"role": "user", "content": f"{text}\n\n{PROMPT}"}]
+    messages: list[Any] = [{"role": "user", "content": f"{text}\n\n{AUDIT}"}]
     for _ in range(TURNS_MAX):
         answer = await client.messages.create(
             model=MODEL,
@@ -61,17 +61,17 @@ async def audit(client: Any, part: Any, tools: Any) -> str:
     return ""
 
 
-async def run(url: str, root: str, pattern: str, max_tokens: int) -> dict[str, Any]:
+async def run(url: str) -> dict[str, Any]:
     """Run all agents at once and count who comes back."""
     import anthropic  # noqa: PLC0415  costs seconds; only this process pays
 
-    parts = partition(root, pattern, max_tokens=max_tokens)
+    parts = partition(STANDARD_LIBRARY, PATTERN, max_tokens=MAX_TOKENS)
     http = anthropic.DefaultAsyncHttpxClient(trust_env=False)
     begun = time.monotonic()  # noqa: TID251  a report of real seconds
     async with anthropic.AsyncAnthropic(
         api_key="simulated", base_url=url, http_client=http
     ) as client:
-        tools = read_tools(root)
+        tools = read_tools(STANDARD_LIBRARY)
         agents = [audit(client, part, tools) for part in parts]
         ended = await asyncio.gather(*agents, return_exceptions=True)  # noqa: TID251
     lost = [e for e in ended if isinstance(e, BaseException)]
@@ -85,8 +85,7 @@ async def run(url: str, root: str, pattern: str, max_tokens: int) -> dict[str, A
 
 def main() -> None:
     """Run it from the command line."""
-    url, root, pattern, max_tokens = sys.argv[1:5]
-    print(json.dumps(asyncio.run(run(url, root, pattern, int(max_tokens)))))  # noqa: T201
+    print(json.dumps(asyncio.run(run(sys.argv[1]))))  # noqa: T201
 
 
 if __name__ == "__main__":

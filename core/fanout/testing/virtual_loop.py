@@ -12,6 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 
+NUDGE = 1e-7
+"""Seconds that pass in every turn of the loop: a timer that is due by all but a
+rounding error would otherwise be set again and again at the same instant."""
+
+
 class Deadlock(RuntimeError):  # noqa: N818  what it is
     """No task can run and no timer is set."""
 
@@ -32,7 +37,7 @@ class _JumpingSelector(selectors.DefaultSelector):
             return ready
         if timeout is None:
             raise Deadlock("no task can run and no timer is set")
-        self.now += max(timeout, 0.0)
+        self.now += max(timeout, NUDGE)
         return ready
 
 

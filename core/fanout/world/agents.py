@@ -199,14 +199,11 @@ class Agents:
         self._core.after(seq, lambda: self.advance(asked.row))
 
     def _failed(
-        self, asked: Request, kind: MissingKind, reason: str, outcome: Outcome | None
+        self, asked: Request, kind: MissingKind, reason: str, _outcome: Outcome | None
     ) -> None:
         work = self._rows.works.get(asked.row)
         if work is None or not self._rows.is_open(asked.row):
             return
-        stop = self._stopping()
-        if outcome is None and stop is not None:
-            kind, reason = stop
         self._rows.missing(asked.row, kind, reason, self._kept(work))
 
     def tools_came(self, message: ToolsCame) -> None:

@@ -89,6 +89,15 @@ class _Flying:
     task: asyncio.Task[None] | None = None
     sent: bool = False
     usage: Usage = NO_USAGE
+    kind: MissingKind = MissingKind.CANCELLED
+    reason: str = "cancelled while its call was in flight"
+    given_up: bool = False
+
+    def give_up(self, kind: MissingKind, reason: str) -> None:
+        """Cancel it; its end carries this kind and reason."""
+        self.kind, self.reason, self.given_up = kind, reason, True
+        if self.task is not None:
+            self.task.cancel()
 
 
 class Calls:
@@ -151,19 +160,25 @@ class Calls:
             ready=ready,
         )
 
-    def withdraw(self, row: RowId) -> None:
-        """Take a row's call out of the queue, or give it up while it flies."""
+    def give_up(self, row: RowId, kind: MissingKind, reason: str) -> bool:
+        """Take a row's call back; says whether one is in flight.
+
+        One in flight is cancelled, and ends with `kind` and `reason` by its
+        `on_final` once what it may have cost is known.
+        """
         if self._waiting.pop(row, None) is not None:
             self._core.account.withdraw(row)
+        found = False
         for flying in self._flying.values():
-            if flying.request.row == row and flying.task is not None:
-                flying.task.cancel()
+            if flying.request.row == row:
+                found = True
+                flying.give_up(kind, reason)
+        return found
 
-    def withdraw_all(self) -> None:
-        """Give up every call in flight."""
+    def give_up_all(self, kind: MissingKind, reason: str) -> None:
+        """Take every call in flight back."""
         for flying in self._flying.values():
-            if flying.task is not None:
-                flying.task.cancel()
+            flying.give_up(kind, reason)
 
     # -- the plan's starts -------------------------------------------------
 
@@ -195,6 +210,10 @@ class Calls:
         core.after(seq, lambda: self._send(call, flying))
 
     def _send(self, call: int, flying: _Flying) -> None:
+        if flying.given_up:
+            # Given up while its intent was on the way to the disk.
+            self._core.put(Came(flying.request.row, call, None, sent=False))
+            return
         name = f"call {call} of {flying.request.row}"
         flying.task = self._core.spawn(self._perform(call, flying), name)
 

@@ -112,11 +112,20 @@ class Clients:
         """The script gave a request up."""
         for line in self._lines.values():
             if line.busy is not None and line.busy.order is message.order:
-                self._calls.withdraw(line.row)
-                if not line.keyed and self._rows.is_open(line.row):
-                    reason = "cancelled by the script"
-                    self._end(line, MissingKind.CANCELLED, reason)
+                self._give_up(line)
                 return
+            if message.order in [waiting.order for waiting in line.queue]:
+                line.queue = deque(w for w in line.queue if w.order != message.order)
+                return
+
+    def _give_up(self, line: _Line) -> None:
+        kind, reason = MissingKind.CANCELLED, "cancelled by the script"
+        if self._calls.give_up(line.row, kind, reason):
+            return
+        line.busy = None
+        if not line.keyed and self._rows.is_open(line.row):
+            self._end(line, kind, reason)
+        self._next(line)
 
     def is_line(self, row: RowId) -> bool:
         """The row belongs to a client."""
@@ -266,6 +275,7 @@ class Clients:
             self._reply(line, ClientReply(status=504, body=_error(reason)))
         else:
             line.busy = None
+            self._next(line)
 
     def _end(self, line: _Line, kind: MissingKind, reason: str) -> None:
         self._rows.missing(line.row, kind, reason)

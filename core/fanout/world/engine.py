@@ -29,6 +29,7 @@ from fanout.words.snapshot import Snapshot
 from fanout.world import messages as said
 from fanout.world.core import Core
 from fanout.world.desks import Desks
+from fanout.world.performers import Threads
 from fanout.world.snapshots import Publisher
 
 CEILING_MAX = 900
@@ -48,12 +49,14 @@ class Engine:
         publisher: Publisher,
         linger: bool,
         export: Callable[[Snapshot, tuple[str, ...]], list[str]],
+        threads: Threads,
     ) -> None:
         self.core = core
         self.desks = desks
         self.publisher = publisher
         self._linger = linger
         self._export = export
+        self._threads = threads
         self._closing = False
         self._handlers = self._table()
 
@@ -116,9 +119,16 @@ class Engine:
         core.run_due()
         self._plan()
         core.committed()
-        self.desks.stopping.settle()
-        core.committed()
+        self._settle()
         self.publisher.publish()
+
+    def _settle(self) -> None:
+        """End what can end; each end may allow the next."""
+        before = -1
+        while before != self.core.state.seq:
+            before = self.core.state.seq
+            self.desks.stopping.settle()
+            self.core.committed()
 
     def is_over(self) -> bool:
         """The run has ended, all is on disk, and nobody wants to go on with it."""
@@ -196,9 +206,9 @@ class Engine:
         """End an open row; what it has in flight is given up first."""
         if not self.desks.rows.is_open(row):
             return
-        self.desks.calls.withdraw(row)
-        self.core.flying.discard(row)
-        self.desks.rows.missing(row, kind, reason)
+        if not self.desks.calls.give_up(row, kind, reason):
+            self.core.flying.discard(row)
+            self.desks.rows.missing(row, kind, reason)
 
     def _release(self, message: said.ReleaseCame) -> None:
         for row in message.rows:
@@ -211,7 +221,7 @@ class Engine:
 
     async def _write_report(self, paths: tuple[str, ...]) -> None:
         snapshot = self.publisher.build()
-        written = await asyncio.to_thread(self._export, snapshot, paths)
+        written = await self._threads(self._export, snapshot, paths)
         for text in written:
             self.core.put(ask.Note("log", text))
 

@@ -94,7 +94,8 @@ class Stopping:
         self._core.record(StopAsked(mode=message.mode, cause=cause, reason=reason))
         self._cancel_script(reason or f"stopped ({cause})")
         if message.mode == "now":
-            self.calls.withdraw_all()
+            kind = STOP_KINDS.get(cause, MissingKind.STOPPED)
+            self.calls.give_up_all(kind, reason or f"stopped ({cause})")
 
     def account_refuses(self, reason: str) -> None:
         """Nothing can succeed on this account: stop, and keep what flies."""
@@ -118,7 +119,7 @@ class Stopping:
             self._finish_clients()
         if cause is not None:
             for row in self.rows.open_rows():
-                self.calls.withdraw(row)
+                self.calls.give_up(row, *cause)
                 self.rows.missing(row, *cause)
         if script is None or core.unsettled:
             return

@@ -9,16 +9,13 @@ the account's own books, both times.
 import json
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from fanout.errors import FanoutError
-from fanout.examples import workload
 from fanout.simulator.process import SimulatedAccount
 from fanout_tui.command import options as reading
 from fanout_tui.command.running import run_script
@@ -59,10 +56,10 @@ def run_demo(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
         naive = _run_naive(account)
         if not quiet:
             write(_told(naive))
-        _control(account, "reset", {})
+        account.reset()
         ran = run_script(reading.understand(space, environ), environ, account=account)
         if not quiet and ran.snapshot is not None:
-            write(_compared(naive, ran.snapshot, _state(account)))
+            write(_compared(naive, ran.snapshot, account.state(0)))
     return ran.code
 
 
@@ -78,7 +75,6 @@ def _announce(account: SimulatedAccount) -> None:
 
 def _run_naive(account: SimulatedAccount) -> Naive:
     command = [sys.executable, "-m", "fanout.examples.naive", account.url]
-    command += [workload.root(), workload.PATTERN, str(workload.MAX_TOKENS)]
     try:
         done = subprocess.run(  # noqa: S603
             command, capture_output=True, check=True, timeout=NAIVE_SECONDS_MAX
@@ -89,7 +85,7 @@ def _run_naive(account: SimulatedAccount) -> Naive:
             f"the naive program could not be measured: {error}",
             hint="run it by hand: python -m fanout.examples.naive",
         ) from error
-    state = _state(account)
+    state = account.state(0)
     return Naive(
         agents=told["agents"],
         lost=told["lost"],
@@ -102,7 +98,7 @@ def _run_naive(account: SimulatedAccount) -> Naive:
 def _told(naive: Naive) -> str:
     return (
         f"   {naive.agents - naive.lost} of {naive.agents} agents came back in "
-        f"{naive.seconds:.0f} s, {naive.lost} were lost to {naive.refused} × 429\n"
+        f"{naive.seconds:.0f} s, {naive.lost} were lost to {naive.refused} x 429\n"
         "2. the same audit as a fan-out, on the same account …"
     )
 
@@ -111,32 +107,17 @@ def _compared(naive: Naive, snapshot: Any, state: dict[str, Any]) -> str:
     audit = [row for row in snapshot.rows.values() if row.id.phase == "audit"]
     done = sum(row.status.value == "done" for row in audit)
     seconds = snapshot.at - snapshot.run.started_at
-    lines = [
-        "on the same account, by its own books:",
+    before = (
         f"  plain gather  {naive.agents - naive.lost:>3} of {naive.agents} done  "
-        f"{naive.lost:>3} lost  {naive.refused:>3} × 429  {naive.seconds:4.0f} s  "
-        f"{naive.charged:,} tokens charged",
-        f"  fanout-tui    {done:>3} of {len(audit)} done  "
-        f"{len(audit) - done:>3} lost  {_refused(state):>3} × 429  {seconds:4.0f} s  "
-        f"{_charged(state):,} tokens charged, summary included",
-    ]
-    return "\n".join(lines)
-
-
-def _state(account: SimulatedAccount) -> dict[str, Any]:
-    with urllib.request.urlopen(f"{account.control_url}/state", timeout=10) as reply:  # noqa: S310
-        state: dict[str, Any] = json.loads(reply.read())
-    return state
-
-
-def _control(account: SimulatedAccount, verb: str, body: dict[str, Any]) -> None:
-    request = urllib.request.Request(  # noqa: S310
-        f"{account.control_url}/{verb}",
-        data=json.dumps(body).encode(),
-        headers={"content-type": "application/json"},
+        f"{naive.lost:>3} lost  {naive.refused:>3} x 429  {naive.seconds:4.0f} s  "
+        f"{naive.charged:,} tokens charged"
     )
-    with urllib.request.urlopen(request, timeout=10):  # noqa: S310
-        return
+    after = (
+        f"  fanout-tui    {done:>3} of {len(audit)} done  "
+        f"{len(audit) - done:>3} lost  {_refused(state):>3} x 429  {seconds:4.0f} s  "
+        f"{_charged(state):,} tokens charged, report included"
+    )
+    return f"on the same account, by its own books:\n{before}\n{after}"
 
 
 def _refused(state: Mapping[str, Any]) -> int:
@@ -145,8 +126,3 @@ def _refused(state: Mapping[str, Any]) -> int:
 
 def _charged(state: Mapping[str, Any]) -> int:
     return sum(state["charged"].values())
-
-
-def example_folder() -> Path:
-    """Return where the examples lie."""
-    return Path(str(files("fanout.examples")))

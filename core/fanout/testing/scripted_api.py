@@ -1,0 +1,128 @@
+"""The Messages API as a script: who asks gets what the test says.
+
+Stands where `fanout.world.api.Api` does. Answers take virtual time, and every
+request is kept, so that tests can say what was asked and what was not.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fanout.decide.assembly import read_usage
+from fanout.words.model import Usage
+from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
+
+SECONDS = 1.0
+Reply = Callable[[Mapping[str, Any], int], Outcome]
+"""Given a body and the number of the request, from 0."""
+
+
+def answered(
+    text: str = "an answer",
+    *,
+    stop_reason: str = "end_turn",
+    content: Sequence[Mapping[str, Any]] | None = None,
+    usage: Usage = Usage(100, 20),
+    limits: Limits = Limits(),
+) -> Answered:
+    """Return a whole answer."""
+    blocks = list(content) if content is not None else [{"type": "text", "text": text}]
+    message = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "test",
+        "content": blocks,
+        "stop_reason": stop_reason,
+        "usage": usage.as_dict(),
+    }
+    return Answered(
+        message=message,
+        usage=read_usage(message["usage"]),  # type: ignore[arg-type]
+        request_id="req_1",
+        limits=limits,
+        seconds=SECONDS,
+    )
+
+
+def tool_use(name: str, arguments: Mapping[str, Any], number: int = 1) -> Answered:
+    """Return an answer that asks for one tool."""
+    block = {
+        "type": "tool_use",
+        "id": f"toolu_{number}",
+        "name": name,
+        "input": dict(arguments),
+    }
+    return answered(stop_reason="tool_use", content=[block])
+
+
+def refused(
+    status: int,
+    kind: str,
+    message: str = "no",
+    *,
+    retry_after: float | None = None,
+    limits: Limits = Limits(),
+) -> Refused:
+    """Return an HTTP error."""
+    return Refused(
+        status=status,
+        type=kind,
+        code=None,
+        message=message,
+        retry_after=retry_after,
+        limits=limits,
+        request_id="req_1",
+    )
+
+
+def broken(stage: str = "stream", usage: Usage = Usage()) -> Broken:
+    """Return a connection that broke."""
+    return Broken(stage=stage, message="cut", usage=usage)
+
+
+class ScriptedApi:
+    """Answers every request by one function, after `seconds` of virtual time."""
+
+    def __init__(self, reply: Reply, *, seconds: float = SECONDS) -> None:
+        self._reply = reply
+        self._seconds = seconds
+        self.bodies: list[Mapping[str, Any]] = []
+        self.times: list[float] = []
+        """When each request was sent, loop seconds."""
+        self.in_flight = 0
+        self.peak = 0
+
+    async def send(
+        self,
+        body: Mapping[str, Any],
+        watcher: Any,
+        *,
+        path: str = "/v1/messages",
+        headers: Mapping[str, str] | None = None,
+    ) -> Outcome:
+        """Answer as the script says."""
+        del path, headers
+        number = len(self.bodies)
+        self.bodies.append(body)
+        self.times.append(asyncio.get_running_loop().time())
+        self.in_flight += 1
+        self.peak = max(self.peak, self.in_flight)
+        try:
+            outcome = self._reply(body, number)
+            if isinstance(outcome, Answered):
+                await asyncio.sleep(self._seconds / 2)
+                watcher.opened(outcome.limits)
+                watcher.input_known(outcome.usage)
+                watcher.progressed(outcome.usage.output_tokens, "")
+            await asyncio.sleep(self._seconds / 2)
+            return outcome
+        finally:
+            self.in_flight -= 1
+
+    async def plain(
+        self, method: str, path: str, body: Mapping[str, Any] | None
+    ) -> tuple[int, dict[str, str], str]:
+        """Answer everything else with an empty object."""
+        del method, path, body
+        return 200, {}, "{}"

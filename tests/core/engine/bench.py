@@ -1,0 +1,193 @@
+"""A whole engine over a scripted API, a journal in memory and virtual time."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from fanout.decide.account import Account
+from fanout.decide.budget import Budget, Purse
+from fanout.decide.ending import Tolerance
+from fanout.decide.estimate import Estimator
+from fanout.decide.pools import pool_of
+from fanout.decide.run_state import RunState
+from fanout.decide.state import apply
+from fanout.testing.memory_journal import MemoryJournal
+from fanout.testing.scripted_api import ScriptedApi
+from fanout.testing.virtual_loop import LoopClock, VirtualLoop, inline
+from fanout.words.events import LifeStarted
+from fanout.words.model import RowId, Usage
+from fanout.words.orders import AgentOrder, RowOutcome
+from fanout.words.snapshot import RunInfo
+from fanout.world import messages as said
+from fanout.world.core import Core
+from fanout.world.desks import World, build_desks
+from fanout.world.engine import Engine
+from fanout.world.lookup import Lookup
+from fanout.world.openings import Defaults
+from fanout.world.outputs import OutputFolder, digest
+from fanout.world.port import Port
+from fanout.world.snapshots import Publisher
+
+INFO = RunInfo(
+    id="test-1",
+    name="test",
+    folder="/nowhere",
+    script="/nowhere/test.py",
+    arguments=(),
+    endpoint="simulated:test",
+    simulated=True,
+    model="claude-sonnet-5",
+    life=1,
+    started_at=0.0,
+)
+
+
+def order(key: str, phase: str = "main", **changes: Any) -> AgentOrder:
+    given: dict[str, Any] = {
+        "row": RowId(phase, key),
+        "prompt": f"do {key}",
+        "system": None,
+        "inputs": "",
+        "input_digests": (),
+        "schema": None,
+        "validate": None,
+        "tools": (),
+        "output": None,
+        "model": None,
+        "max_tokens": None,
+        "max_turns": None,
+    }
+    return AgentOrder(**{**given, **changes})
+
+
+class Bench:
+    """One life; `run` it inside the virtual loop."""
+
+    def __init__(
+        self,
+        api: ScriptedApi,
+        out: Path,
+        *,
+        tolerance: Tolerance = Tolerance(),
+        budget: Budget = Budget(),
+        linger: bool = False,
+        earlier: Any = None,
+        spent: dict[str, Usage] | None = None,
+    ) -> None:
+        self.api = api
+        self.clock = LoopClock()
+        self.journal = MemoryJournal()
+        self.cancelled: list[str] = []
+        self.ended: dict[RowId, list[RowOutcome]] = {}
+        self.reopened: list[RowId] = []
+        self._ended_at = 0.0
+        account = Account(chance=lambda: 0.5)
+        self.core = Core(
+            store=self.journal,
+            state=RunState(),
+            account=account,
+            estimator=Estimator(),
+            clock=self.clock,
+        )
+        purse = Purse(budget, spent or {})
+        publisher = Publisher(self.core, INFO, purse)
+        folder = OutputFolder(out)
+        world = World(
+            api=api,
+            purse=purse,
+            publisher=publisher,
+            folder=folder,
+            lookup=Lookup(lambda: earlier, digest=digest, restore=lambda *_: True),
+            threads=inline,
+            chance=lambda: 0.5,
+            defaults=Defaults(
+                model="claude-sonnet-5", account="simulated:test", pool_of=pool_of
+            ),
+            tolerance=tolerance,
+            cancel_script=self._cancel,
+        )
+        self.engine = Engine(
+            self.core,
+            build_desks(self.core, world),
+            publisher=publisher,
+            linger=linger,
+            export=lambda _snapshot, paths: [f"wrote {p}" for p in paths],
+            threads=inline,
+        )
+        self.port = Port(self.core.post)
+
+    @property
+    def state(self) -> RunState:
+        return self.core.state
+
+    def status(self) -> dict[str, str]:
+        return {str(r.id): r.status.value for r in self.state.rows.values()}
+
+    def schedule(self, *orders: AgentOrder) -> None:
+        self.port.schedule(orders, self._on_end, self.reopened.append)
+
+    def _on_end(self, outcome: RowOutcome) -> None:
+        self.ended.setdefault(outcome.row, []).append(outcome)
+
+    def _cancel(self, reason: str) -> None:
+        self.cancelled.append(reason)
+        self.core.post(said.ScriptCame(outcome="cancelled", text=reason))
+
+    def returns(self, value: Any = None) -> None:
+        """`main` returns now."""
+        self.core.post(said.ScriptCame(outcome="returned", value=value))
+
+    def at(self, seconds: float, act: Callable[[], None]) -> None:
+        """Do something at a virtual second."""
+        asyncio.get_running_loop().call_at(seconds, act)
+
+    def run(self, *prepare: Callable[[], None], limit: float = 36_000.0) -> int:
+        """Run to the end; returns the exit code. Stops with an error at `limit`."""
+
+        async def live() -> None:
+            self.core.record(
+                LifeStarted(
+                    run=INFO.id,
+                    life=1,
+                    script=INFO.script,
+                    arguments=(),
+                    endpoint=INFO.endpoint,
+                    simulated=True,
+                    model=INFO.model,
+                    version="0",
+                    pid=1,
+                )
+            )
+            for act in prepare:
+                act()
+            async with asyncio.timeout(limit):
+                await self.engine.run()
+            self._ended_at = self.clock.now()
+
+        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+            runner.run(live())
+        self.check()
+        assert self.state.end is not None
+        return self.state.end.exit_code
+
+    def clock_at_end(self) -> float:
+        """Virtual second at which the run ended."""
+        return self._ended_at
+
+    def check(self) -> None:
+        """What holds at the end of every run, however it went."""
+        replayed = RunState()
+        for record in self.journal.records():
+            apply(replayed, record)
+        assert replayed.rows == self.state.rows
+        assert replayed.counts == self.state.counts
+        assert replayed.totals == self.state.totals
+        assert self.core.account.in_flight == 0
+        assert self.engine.desks.calls.in_flight == 0
+        assert not self.core.flying
+        assert self.state.counts.expected == len(self.state.rows)
+
+
+def keys(outcomes: Sequence[RowOutcome]) -> list[str]:
+    return [outcome.row.key for outcome in outcomes]

@@ -1,0 +1,67 @@
+"""Completeness reports: asked for on the command line, by a key, or at the end."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from fanout.disk.files import write_atomic
+from fanout.disk.report import from_snapshot
+from fanout.disk.report_write import FORMATS, report_of, write_report
+from fanout.disk.results import write_results
+from fanout.errors import FanoutError
+from fanout.words.snapshot import Snapshot
+from fanout.world.clock import SystemClock
+from fanout_tui.command.say import problem, write
+
+ALWAYS = ("report.json", "report.md")
+"""Written into the run's folder at every end."""
+
+
+def export(snapshot: Snapshot, paths: Sequence[str]) -> list[str]:
+    """Write the report now, and say for the log where it went. Blocking."""
+    folder = Path(snapshot.run.folder)
+    wanted = [Path(path) for path in paths] or [folder / name for name in ALWAYS]
+    return [_written(snapshot, path) for path in wanted]
+
+
+def write_all(snapshot: Snapshot, asked: Sequence[Path]) -> str | None:
+    """Write everything that is due at the end of a life; returns a report's path."""
+    folder = Path(snapshot.run.folder)
+    for path in [*(folder / name for name in ALWAYS), *asked]:
+        said = _written(snapshot, path)
+        if said.startswith("cannot"):
+            problem(said, "write it later with: fanout-tui report " + snapshot.run.id)
+    try:
+        write_results(folder)
+        if snapshot.end is not None and snapshot.end.result:
+            write_atomic(folder / "result.json", _result(snapshot.end.result))
+    except OSError as error:
+        problem(f"results cannot be written: {error.strerror}", "the journal has them")
+    shown = asked[0] if asked else folder / ALWAYS[1]
+    return str(shown) if shown.exists() else None
+
+
+def print_report(folder: Path, form: str) -> None:
+    """Print the report of a run on disk."""
+    report = report_of(folder, generated_at=SystemClock().wall())
+    write(FORMATS[form](report).rstrip("\n"))
+
+
+def _written(snapshot: Snapshot, path: Path) -> str:
+    report = from_snapshot(snapshot, generated_at=snapshot.at)
+    try:
+        write_report(report, path)
+    except OSError as error:
+        return f"cannot write {path}: {error.strerror or error}"
+    except FanoutError as error:
+        return f"cannot write {path}: {error}"
+    return f"wrote {path}"
+
+
+def _result(text: str) -> bytes:
+    """What `main` returned, as JSON: text as a string."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
