@@ -79,4 +79,4 @@ async def main(root: str = STANDARD_LIBRARY, pattern: str = PATTERN) -> str:
     # Reading a missing summary raises Incomplete: the run then exits with 3.
     found = sum(len(done.value.findings) for done in results.done)
     words = len(summary.value.split())
-    return f"{found} findings; a report of {words} words is in {summary.path}"
+    return f"{found} findings; the report of {words} words is report.md"

@@ -43,6 +43,10 @@ INFO = RunInfo(
 )
 
 
+NO_TOLERANCE = Tolerance()
+NO_BUDGET = Budget()
+
+
 def order(key: str, phase: str = "main", **changes: Any) -> AgentOrder:
     given: dict[str, Any] = {
         "row": RowId(phase, key),
@@ -69,8 +73,8 @@ class Bench:
         api: ScriptedApi,
         out: Path,
         *,
-        tolerance: Tolerance = Tolerance(),
-        budget: Budget = Budget(),
+        tolerance: Tolerance = NO_TOLERANCE,
+        budget: Budget = NO_BUDGET,
         linger: bool = False,
         earlier: Any = None,
         spent: dict[str, Usage] | None = None,

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -42,7 +42,7 @@ class Echo:
 
     name = "echo"
     description = "say it"
-    input_schema: dict[str, Any] = {"type": "object"}
+    input_schema: ClassVar[dict[str, Any]] = {"type": "object"}
     version = "1"
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
@@ -312,7 +312,9 @@ def test_cancelling_a_row_gives_its_call_up_and_says_what_is_in_doubt(
     bench.schedule(order("a"))
     bench.returns()
     row = RowId("main", "a")
-    assert bench.run(lambda: bench.at(2.0, lambda: bench.core.post(CancelRow(row)))) == 3
+    assert (
+        bench.run(lambda: bench.at(2.0, lambda: bench.core.post(CancelRow(row)))) == 3
+    )
     assert bench.ended[row][0].kind is MissingKind.CANCELLED
     assert bench.state.totals.in_doubt.output_tokens > 0
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from fanout.errors import FanoutError
 from fanout.simulator.process import SimulatedAccount
+from fanout.words.model import Usage
 from fanout_tui.command import options as reading
 from fanout_tui.command.running import run_script
 from fanout_tui.command.say import write
@@ -125,4 +126,5 @@ def _refused(state: Mapping[str, Any]) -> int:
 
 
 def _charged(state: Mapping[str, Any]) -> int:
-    return sum(state["charged"].values())
+    charged = state["charged"]
+    return sum(charged[name] for name in Usage().as_dict())

@@ -24,10 +24,11 @@ def export(snapshot: Snapshot, paths: Sequence[str]) -> list[str]:
     return [_written(snapshot, path) for path in wanted]
 
 
-def write_all(snapshot: Snapshot, asked: Sequence[Path]) -> str | None:
-    """Write everything that is due at the end of a life; returns a report's path."""
+def write_all(snapshot: Snapshot, asked: Sequence[Path]) -> list[Path]:
+    """Write everything that is due at the end of a life; returns the reports."""
     folder = Path(snapshot.run.folder)
-    for path in [*(folder / name for name in ALWAYS), *asked]:
+    paths = [*asked, *(folder / name for name in ALWAYS)]
+    for path in paths:
         said = _written(snapshot, path)
         if said.startswith("cannot"):
             problem(said, "write it later with: fanout-tui report " + snapshot.run.id)
@@ -37,8 +38,9 @@ def write_all(snapshot: Snapshot, asked: Sequence[Path]) -> str | None:
             write_atomic(folder / "result.json", _result(snapshot.end.result))
     except OSError as error:
         problem(f"results cannot be written: {error.strerror}", "the journal has them")
-    shown = asked[0] if asked else folder / ALWAYS[1]
-    return str(shown) if shown.exists() else None
+    # People are told of the one they asked for, else of the one to read.
+    shown = asked or [folder / ALWAYS[1]]
+    return [path for path in shown if path.exists()]
 
 
 def print_report(folder: Path, form: str) -> None:
