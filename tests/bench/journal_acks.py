@@ -92,15 +92,16 @@ def recorded(events: int) -> Iterator[Record]:
             yield Record(n + 1, 1, n / 100, event)
 
 
-def opening(folder: Path, events: int) -> tuple[float, float]:
-    """Seconds and MiB of opening a journal of so many events."""
+def opening(folder: Path, events: int) -> tuple[int, float, float]:
+    """Records, CPU seconds and MiB of opening a journal of about so many events."""
     (folder / "journal").mkdir(parents=True)
     path = folder / "journal" / "00001.jsonl"
     with path.open("wb") as file:
         file.writelines(encode(record) for record in recorded(events))
-    started = time.perf_counter()
-    assert fold(folder).tail.damage == []
-    return time.perf_counter() - started, path.stat().st_size / 2**20
+    started = time.process_time()
+    tail = fold(folder).tail
+    assert tail.damage == []
+    return tail.records, time.process_time() - started, path.stat().st_size / 2**20
 
 
 def main(base: str | None = None) -> None:
@@ -108,7 +109,7 @@ def main(base: str | None = None) -> None:
         folder = Path(name)
         rate, waits = asyncio.run(closed_loop(folder / "closed", 64, 200))
         paced, lags = asyncio.run(open_loop(folder / "open"))
-        seconds, size = opening(folder / "fold", 200_000)
+        count, seconds, size = opening(folder / "fold", 200_000)
     print("| what | figure | target |\n|---|---:|---:|")
     print(f"| durable events/s, 64 producers | {rate:,.0f} | ≥ 5,000 |")
     print(f"| their acknowledgement p50, ms | {statistics.median(waits) * 1e3:.1f} | |")
@@ -121,8 +122,8 @@ def main(base: str | None = None) -> None:
     print(
         f"| lag of the loop meanwhile, p99, ms | {percentile(lags, 0.99) * 1e3:.1f} | ≤ 20 |"
     )
-    print(f"| opening 200,000 events of {size:.0f} MiB, s | {seconds:.2f} | |")
-    print(f"| that for a million, s | {seconds * 5:.1f} | ≤ 10 |")
+    print(f"| opening {count:,} events of {size:.0f} MiB, CPU s | {seconds:.2f} | |")
+    print(f"| that for a million, s | {seconds / count * 1e6:.1f} | ≤ 10 |")
 
 
 if __name__ == "__main__":
