@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fanout.words.model import Row, Status
 from fanout.words.snapshot import BucketView
 from fanout_tui.bridge import TranscriptLine
-from fanout_tui.text import clock_time, cut_start, one_line, tokens, wrap
+from fanout_tui.text import clock_time, cut_start, one_line, plural, tokens, wrap
 from fanout_tui.view.gauges import NAMES
 from fanout_tui.view.look import Look
 from fanout_tui.view.reason import doing, elapsed, spent_text, tries_text
@@ -23,8 +23,8 @@ KINDS: tuple[frozenset[str], ...] = (
 LINES_MAX = 2_000
 """Wrapped lines kept; a longer transcript shows its end."""
 
-PROMPT_LINES = 4
-"""Of the prompt in the transcript; tab 2 has all of it."""
+FIRST_LINES = {"prompt": 4, "result": 4}
+"""How much of what the agent was given is shown in its transcript."""
 
 NEED_FROM = 20
 NARROW = 60
@@ -133,11 +133,11 @@ def _entry(look: Look, entry: TranscriptLine, tab: int, start: float) -> list[Li
     narrow = look.width < NARROW
     first = 8 if narrow else _FIRST
     wrapped = wrap(entry.text, look.width - first - 1)
-    if TABS[tab] == "transcript" and entry.kind == "prompt":
-        rest = len(wrapped) - PROMPT_LINES
-        wrapped = wrapped[:PROMPT_LINES]
-        if rest > 0:
-            wrapped.append(f"({rest} more lines: tab 2)")
+    most = FIRST_LINES.get(entry.kind, len(wrapped))
+    if TABS[tab] == "transcript" and len(wrapped) > most:
+        rest = len(wrapped) - most
+        where = ": tab 2" if entry.kind == "prompt" else ""
+        wrapped = [*wrapped[:most], f"({plural(rest, 'more line')}{where})"]
     at = clock_time(entry.at - start)
     kind = "" if narrow else f" {entry.kind:<7}"
     style = _STYLES.get(entry.kind, "")

@@ -26,8 +26,10 @@ def banner_lines(look: Look) -> tuple[Line, ...]:
     if snapshot.end is not None:
         return _ended(look)
     if snapshot.state == "paused":
-        flying = plural(snapshot.ceiling.in_flight, "call")
-        parts = [f"no new calls; {flying} in flight finish", "p resumes"]
+        flying = snapshot.ceiling.in_flight
+        parts = ["no new calls", "p resumes"]
+        if flying:
+            parts[0] += f"; {plural(flying, 'call')} in flight finish"
         return _lines(look, "PAUSED", parts, "banner")
     if snapshot.state in {"draining", "stopping"}:
         parts = ["finished rows are kept", "q again to leave or stop at once"]

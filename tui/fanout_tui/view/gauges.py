@@ -44,10 +44,17 @@ def gauge_lines(
         return ((Span(" limits unknown until the first response", "dim"),),)
     by_dimension = {bucket.dimension: bucket for bucket in pool.buckets}
     buckets = [by_dimension[d] for d in SHOWN if d in by_dimension]
-    tight = bottleneck(pool)
+    tight = _held_by(look, pool) or bottleneck(pool)
     if look.width < WIDE_FROM or look.height < HIGH_FROM:
         return (_short(look, buckets, tight),)
     return tuple(_gauge(look, history, pool, b, tight=b is tight) for b in buckets)
+
+
+def _held_by(look: Look, pool: PoolView) -> BucketView | None:
+    """The bucket the head of this pool's queue waits for, if it is one."""
+    gate = look.snapshot.gates.get(pool.name)
+    cause = gate.cause if gate is not None else None
+    return next((b for b in pool.buckets if b.dimension.value == cause), None)
 
 
 def _short(look: Look, buckets: list[BucketView], tight: BucketView | None) -> Line:

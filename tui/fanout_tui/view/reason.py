@@ -82,7 +82,7 @@ def _running(look: Look, row: Row) -> Span:
         return Span(one_line(live.note))
     text = _DOING.get(live.cause, live.cause.value)
     if live.cause is Cause.STREAMING and live.output_tokens:
-        text += f" · {tokens(live.output_tokens)} tokens"
+        text += f" · {tokens(live.output_tokens)} out"
     return Span(text)
 
 

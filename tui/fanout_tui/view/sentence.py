@@ -68,15 +68,10 @@ def head_gate(snapshot: Snapshot) -> Gate | None:
 
 
 def _paused(snapshot: Snapshot) -> list[str]:
-    counts = snapshot.counts
-    return [
-        (
-            f"paused: {snapshot.ceiling.in_flight} in flight go on, "
-            f"{counts.queued + counts.throttled} wait"
-        ),
-        "nothing new is sent",
-        "p resumes",
-    ]
+    counts, flying = snapshot.counts, snapshot.ceiling.in_flight
+    going = f"{flying} in flight go on" if flying else "nothing is in flight"
+    waiting = counts.queued + counts.throttled
+    return [f"paused: {going}, {waiting} wait", "nothing new is sent", "p resumes"]
 
 
 def _who(snapshot: Snapshot) -> str:
