@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fanout.account import Access
 from fanout.config import Config
 from fanout.decide.account import Account
-from fanout.decide.budget import Purse
+from fanout.decide.budget import Budget, Purse
 from fanout.decide.estimate import Estimator
 from fanout.decide.pools import pool_of
 from fanout.decide.state import RunState
@@ -112,7 +112,7 @@ class Life:
         api = Api(self._setting.access.credentials, self._setting.clock, Timeouts())
         api.start()
         thread.closing.append(api.close)
-        purse = Purse(self._setting.config.budget, _spent(core.state))
+        purse = _purse(self._setting.config.budget, core.state)
         publisher = Publisher(core, self.info, purse)
         return Engine(
             core,
@@ -210,11 +210,17 @@ class Life:
         return restore(self.out, order.output, value, sha256)
 
 
-def _spent(state: RunState) -> dict[str, Usage]:
-    """Return what earlier lives used, by model."""
+def _purse(budget: Budget, state: RunState) -> Purse:
+    """Return the purse of a life, with what earlier ones used and may have used."""
     spent: dict[str, Usage] = {}
     for row in state.rows.values():
         if row.spec is not None:
             used = row.tally.useful + row.tally.wasted
             spent[row.spec.model] = spent.get(row.spec.model, Usage()) + used
-    return spent
+    purse = Purse(budget, spent)
+    for row in state.rows.values():
+        if row.spec is not None:
+            # Numbered beyond any call, so that no call of this life settles it.
+            number = state.next_call + 1_000_000 + row.order
+            purse.doubt(number, row.spec.model, row.tally.in_doubt)
+    return purse

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable
 from fanout.decide.breaker import Breaker
 from fanout.decide.ceiling import MOST, Ceiling
 from fanout.decide.clock import ServerClock
+from fanout.decide.estimate import Estimator
 from fanout.decide.flight import Flight, produced_by
 from fanout.decide.line import Ticket
 from fanout.decide.pool import Pool
@@ -57,6 +58,7 @@ class Account:
         self.clock = ServerClock()
         self.breaker = Breaker(chance)
         self.ceiling = Ceiling(most=ceiling_max)
+        self.estimator = Estimator()
         self._flights: dict[int, Pool] = {}
         self._later: list[tuple[float, int, Ticket]] = []
         self._later_rows: dict[RowId, int] = {}
@@ -92,6 +94,8 @@ class Account:
             if not self._stale(entry):
                 del self._later_rows[entry[2].row]
                 self.pool(entry[2].pool).line.add(entry[2])
+        for pool in self.pools.values():
+            pool.arrange()
 
     @property
     def next_ready(self) -> float | None:
@@ -144,7 +148,9 @@ class Account:
             return
         flight = pool.flights[call]
         pool.opened(flight, now)
-        self._follow(pool, flight, limits, now)
+        flight.limits = limits
+        if not pool.seen or not limits.triples:
+            self._follow(pool, flight, now)
         pool.hold.got_through(flight.hold_generation)
         self.ceiling.got_through(self.in_flight)
 
@@ -154,6 +160,7 @@ class Account:
             flight = pool.flights[call]
             cached = usage.cache_read_input_tokens
             pool.input_known(flight, usage.charged_input, cached, now)
+            self._follow(pool, flight, now)
 
     def progressed(self, call: int, output_tokens: int, now: float) -> None:
         """So much output was produced so far, by our estimate."""
@@ -249,8 +256,9 @@ class Account:
         cached = usage.cache_read_input_tokens
         if flight.opened_at is None:
             pool.opened(flight, now)
-            self._follow(pool, flight, outcome.limits, now)
+            flight.limits = outcome.limits
         pool.input_known(flight, usage.charged_input, cached, now)
+        self._follow(pool, flight, now)
         pool.learn_speed(flight, usage.output_tokens, now)
         pool.settle(flight, usage.output_tokens, now, refund=False)
         pool.hold.got_through(flight.hold_generation)
@@ -262,7 +270,8 @@ class Account:
         pool.sent(flight, now)
         if flight.opened_at is None:
             pool.settle(flight, 0, now, refund=True)
-            self._follow(pool, flight, outcome.limits, now)
+            flight.limits = outcome.limits
+            self._follow(pool, flight, now)
         else:
             self._keep(pool, flight, outcome.usage, now)
         if verdict.cause in LIMIT_CAUSES:
@@ -305,6 +314,8 @@ class Account:
             detail=verdict.reason,
         )
         pool.seen = pool.seen or bool(verdict.retry_after)
+        if cause is Cause.RAMP and opened:
+            pool.ramp.refused(pool.accepted_input(now), now)
         if cause in {Cause.CONCURRENCY, Cause.SERVER}:
             self.ceiling.refused(
                 self.in_flight + 1, generation=flight.ceiling_generation, lasting=True
@@ -323,13 +334,22 @@ class Account:
                 self.in_flight + 1, generation=flight.ceiling_generation, lasting=False
             )
 
-    def _follow(self, pool: Pool, flight: Flight, limits: Limits, now: float) -> None:
+    def _follow(self, pool: Pool, flight: Flight, now: float) -> None:
+        """Follow the flight's headers, once its own input is on the books.
+
+        At the headers the service has already corrected the input, and ours is
+        still an estimate: following then and correcting afterwards would count
+        the difference twice.
+        """
+        limits, flight.limits = flight.limits, None
+        if limits is None:
+            return
+        pool.seen = True
         for text in limits.ignored:
             self._note(f"ignored a header that makes no sense, {text}")
-        if limits.triples:
-            pool.seen = True
-            if pool.follow(limits, self.clock, flight, now):
-                self._changed.add(pool.name)
+        if limits.triples and pool.follow(limits, self.clock, flight, now):
+            self._changed.add(pool.name)
+            self.ceiling.informed()
 
     def _note(self, text: str) -> None:
         if text not in self._noted:

@@ -59,6 +59,11 @@ class Purse:
         """Set aside the most an admitted call can use."""
         self._reserved[call] = _Worst(worst.total, dollars(model, worst))
 
+    def doubt(self, call: int, model: str, most: Usage) -> None:
+        """Set aside for good what a cut or killed call may have used."""
+        if most.total:
+            self._reserved[-call] = _Worst(most.total, dollars(model, most))
+
     def settle(self, call: int) -> None:
         """The call has ended; what it used is charged apart."""
         self._reserved.pop(call, None)

@@ -21,6 +21,9 @@ import math
 
 # The first second of a run on an unknown account opens this many at most.
 START = 8
+# With the limits known, the ceiling guards against what no header says. Much less,
+# and the first seconds of a fast account are spent on raising it.
+INFORMED = 32
 # Below it a run would be one call at a time because of one bad moment.
 LEAST = 1
 # The HTTP pool holds 1,000 connections and then queues silently.
@@ -55,6 +58,11 @@ class Ceiling:
         """What holds now."""
         auto = int(self._auto)
         return auto if self.user is None else min(auto, self.user)
+
+    def informed(self) -> None:
+        """The account's limits are known: the buckets pace from here on."""
+        if self.generation == 0:
+            self._auto = max(self._auto, float(min(INFORMED, self._most)))
 
     def got_through(self, in_flight: int) -> None:
         """A call was taken while `in_flight` were out."""

@@ -12,6 +12,7 @@ taken off by the share of such expectations that came true.
 
 from dataclasses import dataclass
 
+from fanout.decide.line import Ask, Ticket
 from fanout.words.model import Need, Usage
 
 # Text is 3 to 4 bytes a token, and newer tokenizers make more tokens of it. Too
@@ -23,9 +24,10 @@ OUTPUT_PRIOR = 800.0
 PRIOR_WEIGHT = 2.0
 # An estimate follows a phase that changes within this many answers.
 MEMORY = 50.0
-# Expectations lie this many spreads above the mean: an undershoot costs a 429,
-# an overshoot a moment.
-SPREADS_INPUT = 0.5
+# Expectations lie this many spreads above the mean. Input that is underestimated
+# is a 429, overestimated it is given back within a second; output that is
+# overestimated holds a place for as long as the call runs.
+SPREADS_INPUT = 2.0
 SPREADS_OUTPUT = 0.25
 # Pieces below this teach nothing about bytes: framing outweighs text.
 BYTES_MIN = 400
@@ -75,15 +77,33 @@ class Estimator:
         max_tokens: int,
     ) -> Need:
         """What the next call of such a row will use."""
-        del turn
-        fresh = new_bytes * self._tokens_per_byte(model, phase)
+        return self.price(
+            Ask(
+                model=model,
+                phase=phase,
+                turn=turn,
+                new_bytes=new_bytes,
+                known_input=known_input,
+                cached=cached,
+                max_tokens=max_tokens,
+            )
+        )
+
+    def need_of(self, ticket: Ticket) -> Need:
+        """A ticket's need by what is known now."""
+        return ticket.need if ticket.ask is None else self.price(ticket.ask)
+
+    def price(self, ask: Ask) -> Need:
+        """What a call that is asked for will use."""
+        model, phase, cached = ask.model, ask.phase, ask.cached
+        fresh = ask.new_bytes * self._tokens_per_byte(model, phase)
         trust = self._trust.get((model, phase))
         believed = cached * (1.0 if trust is None else trust.mean)
-        charged = max(1.0, known_input + fresh - min(believed, known_input + fresh))
+        charged = max(1.0, ask.known_input + fresh - believed)
         return Need(
             input=round(charged),
-            output=round(min(self._output_of(model, phase), max_tokens)),
-            worst_output=max_tokens,
+            output=round(min(self._output_of(model, phase), ask.max_tokens)),
+            worst_output=ask.max_tokens,
         )
 
     def learn(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from fanout.decide.line import Ticket
 from fanout.words.model import Dimension, Usage
+from fanout.words.outcome import Limits
 
 # A call that has passed its expectation is not about to end: the longer it has
 # run, the longer it will. Without this the tail of a heavy-tailed phase counts
@@ -35,6 +36,8 @@ class Flight:
     charged_input: float = 0.0
     produced: int = 0
     """Output tokens charged so far."""
+    limits: Limits | None = None
+    """Headers that are not followed yet."""
     levels: dict[Dimension, float] = field(default_factory=dict)
     """The believed levels just after it was sent."""
 

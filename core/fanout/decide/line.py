@@ -1,9 +1,8 @@
 """The waiting line of a pool: tickets, sorted so that the first goes first.
 
 A sorted list with bisect: at 10,000 rows an insertion moves 80 kB (microseconds)
-and the head is index 0. Nothing here scans all rows, but `smallest`, which is
-asked once per unknown pool, and the tuple of rows for the screen, which is kept
-until the line changes.
+and the head is index 0. Nothing here looks at all rows but a change of the order
+(`sort`) and the tuple of rows for the screen, which is kept until the line changes.
 """
 
 from bisect import bisect_left, insort
@@ -11,7 +10,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fanout.decide.order import LARGE, place
 from fanout.words.model import Need, RowId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What is known about a call before it is sent; `Estimator` makes a need of it."""
+
+    model: str
+    phase: str
+    turn: int = 1
+    """From 1."""
+    new_bytes: int
+    """Bytes of the request that no earlier call of the conversation had."""
+    known_input: int = 0
+    """Tokens of the conversation so far, as the last call's usage told them."""
+    cached: int = 0
+    """Tokens that are expected to be read from the prompt cache."""
+    max_tokens: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +39,9 @@ class Ticket:
     pool: str
     need: Need
     priority: tuple[Any, ...]
-    """From `fanout.decide.order`; the smallest goes first."""
+    """A `Rank`, from `fanout.decide.order.priority`."""
+    ask: Ask | None = None
+    """With it the need is estimated anew when the ticket is at the head."""
     prefix: str | None = None
     """Names a prompt prefix worth warming; None where it is not."""
     ready: float = 0.0
@@ -32,7 +51,7 @@ class Ticket:
 class Line:
     """Tickets by priority; one a row."""
 
-    __slots__ = ("_keys", "_rows", "_seq", "_tickets", "_waiting")
+    __slots__ = ("_keys", "_rows", "_seq", "_tickets", "_waiting", "input", "roomy")
 
     def __init__(self) -> None:
         self._keys: list[tuple[tuple[Any, ...], int]] = []
@@ -40,6 +59,9 @@ class Line:
         self._rows: dict[RowId, tuple[tuple[Any, ...], int]] = {}
         self._seq = 0
         self._waiting: tuple[RowId, ...] | None = ()
+        self.input = 0
+        """Input tokens of all tickets together."""
+        self.roomy = False
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -55,9 +77,10 @@ class Line:
         """Put a ticket in its place, behind those of the same priority."""
         self.remove(ticket.row)
         self._seq += 1
-        key = (ticket.priority, self._seq)
-        insort(self._keys, key)
+        self.input += ticket.need.input
         self._tickets[self._seq] = ticket
+        key = self._key(ticket, self._seq)
+        insort(self._keys, key)
         self._rows[ticket.row] = key
         self._waiting = None
 
@@ -68,11 +91,18 @@ class Line:
             return None
         del self._keys[bisect_left(self._keys, key)]
         self._waiting = None
-        return self._tickets.pop(key[1])
+        ticket = self._tickets.pop(key[1])
+        self.input -= ticket.need.input
+        return ticket
 
-    def smallest(self) -> Ticket:
-        """The ticket with the smallest input; the line must not be empty."""
-        return min(self._tickets.values(), key=lambda ticket: ticket.need.input)
+    def sort(self, *, roomy: bool) -> None:
+        """Change the order; costs a sort, so it is done when it changes only."""
+        if roomy == self.roomy:
+            return
+        self.roomy = roomy
+        self._keys = sorted(self._key(t, seq) for seq, t in self._tickets.items())
+        self._rows = {self._tickets[key[1]].row: key for key in self._keys}
+        self._waiting = None
 
     @property
     def waiting(self) -> tuple[RowId, ...]:
@@ -84,3 +114,8 @@ class Line:
     def tickets(self) -> Sequence[Ticket]:
         """All tickets in order."""
         return [self._tickets[seq] for _, seq in self._keys]
+
+    def _key(self, ticket: Ticket, seq: int) -> tuple[tuple[Any, ...], int]:
+        large = ticket.need.input * len(self._tickets) > LARGE * self.input
+        where = place(ticket.priority, roomy=self.roomy, large=large, arrival=seq)
+        return where, seq

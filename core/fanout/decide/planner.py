@@ -20,12 +20,12 @@ over; that wait ends by itself within one time-to-first-byte.)
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fanout.decide.account import Account
 from fanout.decide.line import Ticket
 from fanout.decide.pool import Draft, Pool, Short
-from fanout.words.model import Cause, Dimension, RowId
+from fanout.words.model import Cause, Dimension, Need, RowId
 from fanout.words.snapshot import Gate
 
 # How many rows that wait for a warming prefix are stepped over in one decision.
@@ -57,7 +57,7 @@ class Decision:
     """What follows from the account's state at one moment."""
 
     starts: tuple[Ticket, ...]
-    """Calls to send, in this order."""
+    """Calls to send, in this order, each with the need it is admitted for."""
     gates: Mapping[str, Block]
     """Pools with rows that wait, and why their heads do."""
     look_again: float | None
@@ -125,7 +125,7 @@ def gate(account: Account, pool: str, block: Block | None, *, offset: float) -> 
 class _Head:
     """The first of a pool's line that this plan has not started."""
 
-    __slots__ = ("draft", "index", "pool", "round", "ticket")
+    __slots__ = ("draft", "index", "need", "pool", "round", "ticket")
 
     def __init__(self, pool: Pool, round_: _Round) -> None:
         self.pool = pool
@@ -133,8 +133,7 @@ class _Head:
         self.draft = Draft()
         self.index = 0
         self.ticket = pool.line.at(0)
-        if self._unknown and not pool.flights:
-            self.ticket = pool.line.smallest()
+        self.need = self._price()
 
     @property
     def priority(self) -> tuple[tuple[object, ...], RowId]:
@@ -158,12 +157,13 @@ class _Head:
             return Block(Cause.HOLD, detail="one call tries first")
         if not self._step_over():
             return Block(Cause.WARMING, detail="the first call writes the prompt cache")
-        short = pool.short(self.ticket.need, self.draft, now)
+        self.need = self._price()
+        short = pool.short(self.need, self.draft, now)
         return None if short is None else self._short(short)
 
     def take(self) -> bool:
         """Start the ticket; False when it was the last in line."""
-        ticket, draft = self.ticket, self.draft
+        ticket, draft = self._priced(), self.draft
         self.round.starts.append(ticket)
         self.round.room -= 1
         draft.starts += 1
@@ -171,21 +171,21 @@ class _Head:
         draft.output += ticket.need.output
         if ticket.prefix is not None:
             draft.prefixes.add(ticket.prefix)
-        if self._unknown:
-            return len(self.pool.line) > 1 and self._rewind()
         return self._next()
+
+    def _price(self) -> Need:
+        return self.round.account.estimator.need_of(self.ticket)
+
+    def _priced(self) -> Ticket:
+        """The ticket with the need it is admitted for."""
+        same = self.need == self.ticket.need
+        return self.ticket if same else replace(self.ticket, need=self.need)
 
     def _next(self) -> bool:
         self.index += 1
         if self.index >= len(self.pool.line):
             return False
         self.ticket = self.pool.line.at(self.index)
-        return True
-
-    def _rewind(self) -> bool:
-        """After a probe out of turn, the gate speaks of the line's true head."""
-        first = self.pool.line.at(0)
-        self.ticket = self.pool.line.at(1) if first is self.ticket else first
         return True
 
     def _step_over(self) -> bool:

@@ -11,31 +11,33 @@ output fits into the level now, but whether the level stays above zero while it
 is produced: `n` streams of speed `v` with `R` tokens to come drain at `n v`, and
 the refill gives `r` meanwhile; the level must hold `R (1 - r / n v)`. Reserving
 `R` itself would leave an account with a second's burst at a fraction of its
-speed. Until a speed is known, `R` is what is held.
+speed.
 """
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from fanout.decide.bucket import Bucket, Moment
+from fanout.decide.bucket import Bucket
 from fanout.decide.clock import ServerClock
+from fanout.decide.estimate import Average
 from fanout.decide.flight import Flight
+from fanout.decide.follow import Follower, Sky
 from fanout.decide.holds import Hold
 from fanout.decide.line import Line
+from fanout.decide.order import is_roomy
+from fanout.decide.ramp import Ramp
 from fanout.decide.window import TrailingMinute
 from fanout.words.model import Dimension, Need
-from fanout.words.outcome import Limits, Triple
+from fanout.words.outcome import Limits
 
 # A written prefix is kept for five minutes from the last request that used it.
 WARM_SECONDS = 300.0
-# How long a call may be on its way before the service counts it, while nothing
-# is known; then it is what the fastest first byte took.
-TRANSIT_SECONDS = 0.5
-TRANSIT_SECONDS_MAX = 1.0
-# Output we have not seen yet: what is on the wire and what a stream's progress
-# is late by.
-UNSEEN_SECONDS = 0.3
+# Tokens a second, before any stream was seen; too slow is unsafe, and the answer
+# of the first few calls corrects it.
+SPEED_PRIOR = 200.0
+# How long a call takes, before any has ended.
+CALL_SECONDS_PRIOR = 10.0
 # The speed of a stream follows its phases within some tens of calls.
 SPEED_GAIN = 0.1
 
@@ -73,6 +75,8 @@ class Pool:
         self.cached = TrailingMinute()
         self.line = Line()
         self.hold = Hold()
+        self.ramp = Ramp()
+        self.follower = Follower()
         self.flights: dict[int, Flight] = {}
         self.seen = False
         """Whether any answer has told what there is to know about limits."""
@@ -82,10 +86,26 @@ class Pool:
         """Prefixes by the call that writes them."""
         self._unsent = 0
         self._unsent_input = 0.0
+        self._guessed = 0.0
         self._output = 0.0
-        self._speed: float | None = None
-        self._transit = TRANSIT_SECONDS
-        self._newest_date = -math.inf
+        self._speed = SPEED_PRIOR
+        self._speeds = 0
+        self._seconds = Average(CALL_SECONDS_PRIOR, 1.0)
+
+    def arrange(self) -> None:
+        """Put the line into the order that its length calls for."""
+        roomy = is_roomy(
+            drain_seconds=self._drain_seconds(),
+            call_seconds=self._seconds.mean,
+            was=self.line.roomy,
+        )
+        self.line.sort(roomy=roomy)
+
+    def _drain_seconds(self) -> float:
+        """How long the line would take at the rates of the limits."""
+        amounts = {Dimension.REQUESTS: len(self.line), Dimension.INPUT: self.line.input}
+        rates = {name: self.buckets[name].refill for name in amounts}
+        return max(n / rates[name] if rates[name] else 0 for name, n in amounts.items())
 
     # What a plan asks.
 
@@ -106,7 +126,7 @@ class Pool:
     def held_output(self, streams: int, output: float) -> float:
         """What the output level must hold for `streams` with `output` to come."""
         refill = self.buckets[Dimension.OUTPUT].refill
-        if self._speed is None or streams == 0:
+        if streams == 0:
             return output
         drain = streams * self._speed
         return output * max(0.0, 1 - refill / drain)
@@ -115,6 +135,10 @@ class Pool:
     def output_to_come(self) -> float:
         """Expected output of all calls in flight that is not produced yet."""
         return max(0.0, self._output)
+
+    def accepted_input(self, now: float) -> float:
+        """Input of the trailing minute that the service has surely let through."""
+        return self.minutes[Dimension.INPUT].total(now) - self._guessed
 
     @property
     def unsent(self) -> tuple[int, float]:
@@ -146,10 +170,11 @@ class Pool:
         self._unsent -= 1
         self._unsent_input -= need.input
         flight.charged_input = need.input
+        self._guessed += need.input
         self._charge(Dimension.REQUESTS, 1, now)
         self._charge(Dimension.INPUT, need.input, now)
         for dimension, bucket in self.buckets.items():
-            flight.levels[dimension] = bucket.level(now) - bucket.corrected
+            flight.levels[dimension] = bucket.level(now) + bucket.corrected
 
     def opened(self, flight: Flight, now: float) -> None:
         """The response began: the service has counted it, its prefix is readable."""
@@ -157,12 +182,7 @@ class Pool:
         if flight.opened_at is not None:
             return
         flight.opened_at = now
-        self.seen = True
-        took = now - (flight.sent_at or now)
-        if took > 0:
-            self._transit = min(
-                TRANSIT_SECONDS_MAX, max(0.05, min(self._transit, took))
-            )
+        self.follower.first_byte(now - (flight.sent_at or now))
         prefix = flight.ticket.prefix
         if prefix is not None:
             self.warming.pop(prefix, None)
@@ -174,9 +194,10 @@ class Pool:
         """The service has said what the input was: correct what was charged."""
         self.sent(flight, now)
         more = charged - flight.charged_input
-        flight.charged_input = charged
         if not flight.input_known:
             self.cached.add(now, cached)
+            self._guessed -= flight.charged_input
+        flight.charged_input = charged
         flight.input_known = True
         self._charge(Dimension.INPUT, more, now)
 
@@ -200,6 +221,8 @@ class Pool:
             self._unsent -= 1
             self._unsent_input -= flight.ticket.need.input
             return
+        if not flight.input_known:
+            self._guessed -= flight.charged_input
         if refund:
             self._charge(Dimension.REQUESTS, -1, now)
             self._charge(Dimension.INPUT, -flight.charged_input, now)
@@ -207,70 +230,21 @@ class Pool:
         self._charge(Dimension.OUTPUT, output - flight.produced, now)
 
     def learn_speed(self, flight: Flight, output: int, now: float) -> None:
-        """How fast a finished stream produced."""
+        """How long a finished call took, and how fast it produced."""
+        self._seconds.learn(now - flight.admitted_at)
         if flight.opened_at is None or now <= flight.opened_at or output <= 0:
             return
-        speed = output / (now - flight.opened_at)
-        known = self._speed
-        self._speed = speed if known is None else known + SPEED_GAIN * (speed - known)
-
-    # What the headers say.
+        self._speeds += 1
+        gain = max(SPEED_GAIN, 1 / self._speeds)
+        self._speed += gain * (output / (now - flight.opened_at) - self._speed)
 
     def follow(
         self, limits: Limits, clock: ServerClock, flight: Flight, now: float
     ) -> bool:
         """Take in one header set; True when a limit became known or changed."""
-        fresh = limits.date is None or clock.learn(limits.date, now)
-        if limits.date is not None:
-            fresh = fresh and limits.date >= self._newest_date - 1
-            self._newest_date = max(self._newest_date, limits.date)
-        if not fresh:
-            return False
-        known_clock = limits.date is not None
-        moment = Moment(
-            now,
-            clock.earliest(now) if known_clock else None,
-            clock.latest(now) if known_clock else None,
-        )
-        news = False
-        for dimension, triple in limits.triples.items():
-            news |= self._follow(self.buckets[dimension], triple, moment, flight)
-        return news
-
-    def _follow(
-        self, bucket: Bucket, triple: Triple, moment: Moment, flight: Flight
-    ) -> bool:
-        news = triple.limit is not None and bucket.learn_limit(triple.limit, moment.now)
-        if not bucket.known:
-            return False
-        bucket.learn_capacity(triple, moment)
-        reckoned = None if news else bucket.level(moment.now)
-        since = (flight.sent_at or moment.now) if news else moment.now - self._transit
-        uncounted, blur = self._uncounted(bucket.dimension, since, flight), 0.0
-        if bucket.dimension is Dimension.OUTPUT:
-            blur = len(self.flights) * (self._speed or 0.0) * UNSEEN_SECONDS
-        bucket.follow(triple, moment, reckoned=reckoned, uncounted=uncounted, blur=blur)
-        return news
-
-    def _uncounted(self, dimension: Dimension, since: float, besides: Flight) -> float:
-        """Charges of calls sent so lately that the service may not count them."""
-        if dimension is Dimension.OUTPUT:
-            return 0.0
-        calls = 0
-        tokens = 0.0
-        for flight in self._sent_since(since):
-            if flight is not besides and flight.opened_at is None:
-                calls += 1
-                tokens += flight.charged_input
-        return calls if dimension is Dimension.REQUESTS else tokens
-
-    def _sent_since(self, since: float) -> Iterable[Flight]:
-        for flight in reversed(self.flights.values()):
-            if flight.sent_at is None:
-                continue
-            if flight.sent_at < since:
-                return
-            yield flight
+        drain = len(self.flights) * self._speed
+        sky = Sky(self.flights, self._guessed, drain)
+        return self.follower.follow(self.buckets, limits, clock, flight, sky, now)
 
     def _charge(self, dimension: Dimension, amount: float, now: float) -> None:
         if amount:
@@ -289,9 +263,19 @@ class Pool:
             wait = tokens.wait(need.input, now, held=held_input)
             free = tokens.level(now) - held_input
             yield Short(Dimension.INPUT, wait, need.input, free)
+        if self.ramp.active:
+            yield self._short_ramp(need, draft, now)
         output = self.buckets[Dimension.OUTPUT]
         if output.known:
             yield self._short_output(output, need, draft, now)
+
+    def _short_ramp(self, need: Need, draft: Draft, now: float) -> Short:
+        limit = float(self.buckets[Dimension.INPUT].limit or math.inf)
+        spent = self.minutes[Dimension.INPUT].total(now)
+        spent += round(self._unsent_input + draft.input)
+        wait = self.ramp.wait(need.input, spent, now, limit)
+        free = self.ramp.allowed(now, limit) - spent
+        return Short(Dimension.INPUT, wait, need.input, free)
 
     def _short_output(
         self, bucket: Bucket, need: Need, draft: Draft, now: float

@@ -300,6 +300,7 @@ class Calls:
                 flying.usage.cache_read_input_tokens,
                 flying.usage.cache_creation_input_tokens,
             )
+        self._purse.doubt(message.call, request.model, doubt)
         self._core.record(
             CallAbandoned(
                 row=message.row,
@@ -354,6 +355,7 @@ class Calls:
         until = max(retry.at or now, now + (verdict.retry_after or 0.0))
         wasted, doubt = _cost(outcome, request.need)
         self._purse.charge(request.model, wasted)
+        self._purse.doubt(message.call, request.model, doubt)
         cause = verdict.cause or Cause.SERVICE
         core.record(
             CallRefused(

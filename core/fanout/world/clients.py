@@ -16,10 +16,9 @@ from aiolimiter import AsyncLimiter
 
 from fanout.decide.fingerprint import canonical, fingerprint
 from fanout.words.events import RowScheduled, TurnsKept
-from fanout.words.model import Cause, MissingKind, RowId, RowSpec
+from fanout.words.model import MissingKind, RowId, RowSpec
 from fanout.words.orders import ClientOrder, ClientReply
 from fanout.words.outcome import Answered, Outcome, Refused
-from fanout.words.snapshot import Live
 from fanout.world.calls import Calls, Request
 from fanout.world.core import Core
 from fanout.world.messages import ClientCame, ClientGone, Found, LookedUp
@@ -244,9 +243,6 @@ class Clients:
         line.turns.append(_turn(line.busy.order.body, message))
         if not line.keyed:
             self._end_call(line, message)
-        else:
-            wall = self._core.clock.wall()
-            self._core.live[line.row] = Live(cause=Cause.SCRIPT, active_at=wall)
         reply = ClientReply(status=200, message=message)
         self._core.after(seq, lambda: self._reply(line, reply))
 

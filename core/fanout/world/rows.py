@@ -70,8 +70,8 @@ class Rows:
     def withdraw(self, rows: Iterable[RowId]) -> None:
         """Take back rows that were declared ahead and will not come."""
         for row in rows:
-            known = self._core.state.rows.get(row)
-            if known is not None and row not in self.works:
+            # What was scheduled, or ended by a stop meanwhile, stays in the report.
+            if row not in self.works and self.is_open(row):
                 self._core.record(RowDropped(row=row))
 
     def is_open(self, row: RowId) -> bool:

@@ -47,6 +47,8 @@ def run_demo(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     space.simulate, space.profile = True, PROFILE
     # A demonstration that reused yesterday's results would show nothing.
     space.fresh = space.resume is None
+    # The comparison comes last; a screen that waited for a key would hide it.
+    space.exit_when_done = True
     example = str(files("fanout.examples") / "audit.py")
     space.rest = [example, *space.rest]
     with ExitStack() as stack:
