@@ -40,7 +40,7 @@ from fanout_tui.view.copying import row_json, row_text
 from fanout_tui.view.forecast import eta
 from fanout_tui.view.glyphs import ASCII, UNICODE
 from fanout_tui.view.history import History
-from fanout_tui.view.look import OVER, Look
+from fanout_tui.view.look import OVER, Look, moment
 from fanout_tui.view.picking import Picking
 
 TICK_S = 0.1
@@ -88,6 +88,7 @@ class FanoutApp(App[None]):
         self._prints = prints
         self._said_until = 0.0
         self._leaving = ""
+        self._now = 0.0
         self._next_slow = 0.0
         self._next_eta = 0.0
         self._frozen = False
@@ -118,6 +119,8 @@ class FanoutApp(App[None]):
         fresh = newest is not self.snapshot
         self.snapshot = newest
         now = self._clock()
+        if newest is not None and (fresh or not over):
+            self._now = moment(newest, now)
         if self.said is not None and now >= self._said_until:
             self.said = None
             fresh = True
@@ -166,10 +169,9 @@ class FanoutApp(App[None]):
         """How this frame is looked at."""
         if self.snapshot is None:
             return None
-        now = self.snapshot.at if self.snapshot.state in OVER else self._clock()
         return Look(
             self.snapshot,
-            now,
+            self._now,
             self.size.width,
             self.size.height,
             ASCII if self.ascii else UNICODE,
@@ -188,7 +190,8 @@ class FanoutApp(App[None]):
         if self.snapshot is None:
             return
         over = self.snapshot.state in OVER
-        self.picking.reorder(self.snapshot.rows, self._clock(), over=over)
+        line = (row for gate in self.snapshot.gates.values() for row in gate.waiting)
+        self.picking.reorder(self.snapshot.rows, self._clock(), over=over, line=line)
         main = next((s for s in self.screen_stack if isinstance(s, MainScreen)), None)
         if main is not None and main.is_mounted:
             main.after_reorder()

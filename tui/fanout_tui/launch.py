@@ -35,34 +35,51 @@ def run_screen(
     ascii: bool = False,  # noqa: A002
     no_color: bool = False,
     exit_when_done: bool = False,
+    stdio: Stdio | None = None,
     make: Callable[..., FanoutApp] = FanoutApp,
 ) -> str:
     """Run the screen in this (the main) thread; say how it was left.
 
     `quit`: after the run had ended. `drain`, `now`: by such a stop, once it was
     done. `done`: by itself (`exit_when_done`). `signal`: the run was stopped from
-    outside. `plain`: the user wants plain output. `crashed`: it failed, the run
-    goes on.
+    outside. `ended`: the engine is gone. `plain`: the user wants plain output.
+    `crashed`: the screen failed, the run goes on.
+
+    `stdio` is one that was entered already, so that what a script prints before
+    Textual is imported is a log line too; its end stays with whoever entered it.
     """
-    with Stdio(handle.send) as stdio:
-        _taken.append(stdio.terminal)
-        atexit.register(restore_terminal)
-        options: dict[str, Any] = {
-            "ascii": ascii,
-            "no_color": no_color,
-            "exit_when_done": exit_when_done,
-            "prints": stdio.write,
-            "driver_class": driver_for(stdio.terminal),
-        }
-        try:
-            return _run(make(handle, clock=clock, **options))
-        except Exception as error:  # noqa: BLE001  (the run goes on without a screen)
-            keep_traceback(error, _folder(handle))
-            return "crashed"
-        finally:
-            stdio.terminal.restore()
-            _taken.remove(stdio.terminal)
-            atexit.unregister(restore_terminal)
+    options: dict[str, Any] = {
+        "clock": clock,
+        "ascii": ascii,
+        "no_color": no_color,
+        "exit_when_done": exit_when_done,
+    }
+    if stdio is not None:
+        return _on(stdio, handle, make, options)
+    with Stdio(handle.send) as own:
+        return _on(own, handle, make, options)
+
+
+def _on(
+    stdio: Stdio,
+    handle: RunHandle,
+    make: Callable[..., FanoutApp],
+    options: dict[str, Any],
+) -> str:
+    """Run it on this terminal, and give that back."""
+    terminal = stdio.terminal
+    _taken.append(terminal)
+    atexit.register(restore_terminal)
+    driver = driver_for(terminal)
+    try:
+        return _run(make(handle, prints=stdio.write, driver_class=driver, **options))
+    except Exception as error:  # noqa: BLE001  (the run goes on without a screen)
+        keep_traceback(error, _folder(handle))
+        return "crashed"
+    finally:
+        terminal.restore()
+        _taken.remove(terminal)
+        atexit.unregister(restore_terminal)
 
 
 def _run(app: FanoutApp) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from fanout.words.snapshot import Snapshot
 from fanout_tui.plain import encodable
 from fanout_tui.text import clock_time, cut_end, dollars, one_line, plural, tokens
+from fanout_tui.view.look import moment
 from fanout_tui.view.report import by_cause
 
 LINES_MAX = 12
@@ -12,10 +13,12 @@ CAUSES_MAX = 4
 LINE_CELLS = 160
 
 
-def summary_lines(snapshot: Snapshot, reports: Sequence[object] = ()) -> list[str]:
+def summary_lines(
+    snapshot: Snapshot, reports: str | Sequence[object] = ()
+) -> list[str]:
     """What was done, what is missing and why, what it cost, how to finish."""
     run, end, counts = snapshot.run, snapshot.end, snapshot.counts
-    took = clock_time(snapshot.at - run.started_at)
+    took = clock_time(moment(snapshot, snapshot.at) - run.started_at)
     mark = " (simulated)" if run.simulated else ""
     lines = [
         (
@@ -27,7 +30,8 @@ def summary_lines(snapshot: Snapshot, reports: Sequence[object] = ()) -> list[st
         lines.append(f"  ended      {one_line(end.reason)}")
     lines += _missing(snapshot)
     lines += _spent(snapshot)
-    where = "  ".join(map(str, reports)) or run.folder
+    written = [reports] if isinstance(reports, str) else map(str, reports)
+    where = "  ".join(written) or run.folder
     lines.append(f"  report     {one_line(where)}")
     if end is not None:
         if end.finish:
@@ -78,7 +82,9 @@ def _spent(snapshot: Snapshot) -> list[str]:
 
 
 def summary(
-    snapshot: Snapshot, reports: Sequence[object] = (), encoding: str | None = None
+    snapshot: Snapshot,
+    reports: str | Sequence[object] = (),
+    encoding: str | None = None,
 ) -> str:
     """The lines as one text that a stream of this encoding can take.
 

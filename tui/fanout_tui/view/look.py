@@ -12,6 +12,13 @@ STALE_S = 30.0
 """A running row that was silent for longer is said to be."""
 
 
+def moment(snapshot: Snapshot, now: float) -> float:
+    """`now`, or once the run is over the moment its last row ended."""
+    if snapshot.state not in OVER:
+        return now
+    return max((row.since for row in snapshot.rows.values()), default=snapshot.at)
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """How one frame is looked at."""

@@ -79,9 +79,14 @@ class Listing:
 
 
 def listed(
-    rows: Mapping[RowId, Row], listing: Listing, now: float, *, over: bool
+    rows: Mapping[RowId, Row],
+    listing: Listing,
+    now: float,
+    *,
+    over: bool,
+    line: Iterable[RowId] = (),
 ) -> list[RowId]:
-    """The rows that fit, in order."""
+    """The rows that fit, in order; `line` is the order of admission."""
     chosen: Iterable[Row] = rows.values()
     if listing.statuses:
         chosen = [row for row in chosen if row.status in listing.statuses]
@@ -89,7 +94,7 @@ def listed(
         fits = matcher(listing.filter)
         chosen = [row for row in chosen if fits(row)]
     if listing.sort is Sort.ATTENTION:
-        ordered = _by_attention(chosen, AFTERWARDS if over else ATTENTION)
+        ordered = _by_attention(chosen, AFTERWARDS if over else ATTENTION, line)
     else:
         ordered = _sorted(chosen, listing.sort, now)
     ids = [row.id for row in ordered]
@@ -98,10 +103,15 @@ def listed(
     return ids
 
 
-def _by_attention(rows: Iterable[Row], order: Sequence[Status]) -> list[Row]:
+def _by_attention(
+    rows: Iterable[Row], order: Sequence[Status], line: Iterable[RowId]
+) -> list[Row]:
     shelves: dict[Status, list[Row]] = {status: [] for status in order}
     for row in rows:
         shelves[row.status].append(row)
+    places = {row: place for place, row in enumerate(line)}
+    last = len(places)
+    shelves[Status.QUEUED].sort(key=lambda row: places.get(row.id, last))
     shelves[Status.THROTTLED].sort(key=_until)
     shelves[Status.RUNNING].sort(key=lambda row: row.started_at or row.since)
     return [row for shelf in shelves.values() for row in shelf]

@@ -5,7 +5,7 @@ picked row stays where it is on the screen; with `follow` it moves and the scree
 moves with it. Until the user first moves, the cursor stays on the top row.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fanout.words.model import Row, RowId
 from fanout_tui.view.order import BY_KEY, Listing, held_in_place, listed
@@ -33,9 +33,16 @@ class Picking:
         """Its place in the list."""
         return self._index
 
-    def reorder(self, rows: Mapping[RowId, Row], now: float, *, over: bool) -> None:
+    def reorder(
+        self,
+        rows: Mapping[RowId, Row],
+        now: float,
+        *,
+        over: bool,
+        line: Iterable[RowId] = (),
+    ) -> None:
         """List the rows anew, the picked one where it was."""
-        order = listed(rows, self.listing, now, over=over)
+        order = listed(rows, self.listing, now, over=over, line=line)
         cursor = self._cursor if self._touched else None
         if cursor is not None and not self.follow:
             order = held_in_place(order, cursor, self._index)
