@@ -212,3 +212,63 @@ async def test_any_sequence_of_looking_sends_nothing(
 ) -> None:
     async with staged("running", (140, 45), keys=keys) as stage:
         assert stage.handle.sent == []
+
+
+@pytest.mark.anyio
+async def test_the_palette_acts_as_the_keys_do() -> None:
+    """Every key of the screen is there by what it does."""
+    async with staged("running") as stage:
+        offered = {c.title: c for c in stage.app.get_system_commands(stage.app.screen)}
+        for key in keys_on("main"):
+            assert f"{key.does} ({key.shown})" in offered
+        offered["pause / resume (p)"].callback()
+        assert stage.handle.sent == [Pause()]
+        offered["theme light"].callback()
+        await stage.settle()
+        assert stage.app.theme == "fanout-light"
+
+
+@pytest.mark.anyio
+async def test_the_palette_opens() -> None:
+    async with staged("running", keys=("colon",)) as stage:
+        assert type(stage.app.screen).__name__ == "CommandPalette"
+        await stage.press("escape")
+        assert stage.handle.sent == []
+
+
+@pytest.mark.anyio
+async def test_the_filter_is_kept_on_drill_in() -> None:
+    """Next and previous walk the filtered list; back finds it as it was."""
+    keys = ("slash", "a", "u", "t", "h", "enter", "enter", "n")
+    async with staged("running", (100, 30), keys=keys) as stage:
+        assert "row 2 of 17" in stage.text()
+        await stage.press("escape")
+        assert "17 of 100: auth" in stage.text()
+        await stage.press("escape")
+        assert "17 of 100" not in stage.text()
+
+
+@pytest.mark.anyio
+async def test_scrolling_holds_still_while_rows_change() -> None:
+    """A hundred updates move neither the view nor the cursor."""
+    async with staged("running", keys=("G", "k", "k")) as stage:
+        table = stage.app.screen.query_one("#rows")
+        offset, cursor = table.scroll_offset.y, stage.app.picking.cursor
+        assert offset > 0
+        for _ in range(100):
+            stage.handle.snapshot = replace(stage.handle.snapshot)
+            stage.app._next_slow = 0.0
+            stage.app.tick()
+        await stage.settle()
+        assert table.scroll_offset.y == offset
+        assert stage.app.picking.cursor == cursor
+
+
+@pytest.mark.anyio
+async def test_copying_says_where_else_it_is() -> None:
+    """No terminal says whether it took the text."""
+    async with staged("running", keys=("y",)) as stage:
+        assert "sent to the clipboard" in stage.grid()[-1]
+        assert stage.app.clipboard.startswith("audit/src/billing/login_049  throttled")
+        await stage.press("Y")
+        assert '"key": "src/billing/login_049"' in stage.app.clipboard

@@ -237,3 +237,26 @@ def test_no_color_means_none(start: Start) -> None:
     assert {code for each in codes for code in each.split(b";")} <= {
         b"", b"0", b"1", b"2", b"7", b"39", b"49"
     }  # fmt: skip
+
+
+def test_the_pager_gets_the_terminal_and_gives_it_back(start: Start) -> None:
+    """The transcript in `$PAGER`; afterwards the screen is there again."""
+    terminal = start(SCREEN, PAGER="cat")
+    terminal.read_until(b"bottleneck")
+    terminal.type(b"\r")
+    terminal.read_until(b"rate them lower")
+    terminal.output = b""
+    terminal.type(b"o")
+    terminal.read_until(b"--- tool")
+    terminal.read_until(b"back from the pager")
+    assert terminal.output.count(ALT_OFF) == terminal.output.count(ALT_ON) == 1
+    terminal.type(b"\x1b")
+    terminal.settle()
+    terminal.type(b"m")
+    terminal.read_until(b"select freely")
+    terminal.type(b"q")
+    terminal.read_until(b"leave the run?")
+    terminal.type(b"b")
+    output = terminal.read_until(b"END\r\n")
+    assert output.count(ALT_ON) + 1 == output.count(ALT_OFF)
+    assert terminal.wait() == 0

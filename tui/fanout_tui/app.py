@@ -6,7 +6,7 @@ changes how one looks, or sends a command.
 """
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from textual.app import App, SystemCommand
@@ -27,12 +27,13 @@ from fanout.words.snapshot import Snapshot
 from fanout_tui.bridge import RunHandle
 from fanout_tui.crash import keep_traceback
 from fanout_tui.guard import install_guard
-from fanout_tui.keys import KEYS
+from fanout_tui.palette import commands
 from fanout_tui.screens.agent import AgentScreen
 from fanout_tui.screens.base import RunScreen
 from fanout_tui.screens.dialog import AskScreen, HelpScreen
 from fanout_tui.screens.lists import LogScreen, ReportScreen
 from fanout_tui.screens.main import MainScreen
+from fanout_tui.stdio import Terminal
 from fanout_tui.text import plural
 from fanout_tui.theme import ANSI, DARK, THEMES
 from fanout_tui.view import ask
@@ -71,6 +72,7 @@ class FanoutApp(App[None]):
         no_color: bool = False,
         ticking: bool = True,
         prints: Callable[[str], None] | None = None,
+        terminal: Terminal | None = None,
         **options: Any,
     ) -> None:
         install_guard()
@@ -81,6 +83,9 @@ class FanoutApp(App[None]):
         self.left = ""
         """How the screen was left; empty while it is up."""
         self.ascii = ascii
+        self.terminal = terminal
+        """The real one, for a pager; None where there is none."""
+        self.mouse = True
         self.no_color = self.no_color or no_color
         self._clock = clock
         self._exit_when_done = exit_when_done
@@ -339,17 +344,9 @@ class FanoutApp(App[None]):
         folder = self.snapshot.run.folder
         self.say(f"sent to the clipboard (also in {folder})")
 
-    def get_system_commands(self, screen: Screen[Any]) -> Any:
-        """The palette: every key of the screen by what it does, and the themes."""
-        if isinstance(screen, RunScreen):
-            for key in KEYS:
-                action = getattr(screen, f"action_{key.name}", None)
-                if screen.KIND in key.on and action is not None:
-                    title = f"{key.does} ({key.shown})"
-                    yield SystemCommand(title, key.group, action)
-        for theme in THEMES:
-            title = f"theme {theme.name.removeprefix('fanout-')}"
-            yield SystemCommand(title, "Colours", _setter(self, theme.name))
+    def get_system_commands(self, screen: Screen[Any]) -> Iterator[SystemCommand]:
+        """What the palette offers."""
+        return commands(self, screen)
 
     # Ends.
 
@@ -386,7 +383,3 @@ def _freeze_heap() -> None:
 
 def _ready(screen: Screen[Any]) -> bool:
     return isinstance(screen, RunScreen) and screen.is_mounted
-
-
-def _setter(app: FanoutApp, theme: str) -> Callable[[], None]:
-    return lambda: setattr(app, "theme", theme)

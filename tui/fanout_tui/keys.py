@@ -142,6 +142,7 @@ KEYS: tuple[Key, ...] = (
         "/",
         "x !x try>1 phase:x why:x",
         group="Find",
+        on={MAIN, LOG},
         foot="find",
     ),
     _key(
@@ -260,6 +261,7 @@ KEYS: tuple[Key, ...] = (
     _key(
         "unmark", "U", "U", "unmark all", group="Act", family="mark a row, unmark all"
     ),
+    _key("mark_all", "a", "a", "mark all that are listed", group="Act"),
     _key(
         "requeue",
         "r",
@@ -306,6 +308,15 @@ KEYS: tuple[Key, ...] = (
         looks=False,
         on={REPORT},
         foot="write files",
+    ),
+    _key("pager", "o", "o", "transcript in $PAGER", group="Out", on={AGENT}),
+    _key(
+        "mouse",
+        "m",
+        "m",
+        "mouse: release or take",
+        group="Out",
+        on={MAIN, AGENT, LOG, REPORT},
     ),
     _key(
         "log", "l", "l", "event log", group="Out", on={MAIN, AGENT, REPORT}, foot="log"

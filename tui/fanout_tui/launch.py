@@ -72,7 +72,15 @@ def _on(
     atexit.register(restore_terminal)
     driver = driver_for(terminal)
     try:
-        return _run(make(handle, prints=stdio.write, driver_class=driver, **options))
+        return _run(
+            make(
+                handle,
+                prints=stdio.write,
+                driver_class=driver,
+                terminal=terminal,
+                **options,
+            )
+        )
     except Exception as error:  # noqa: BLE001  (the run goes on without a screen)
         keep_traceback(error, _folder(handle))
         return "crashed"

@@ -13,8 +13,14 @@ from textual.worker import get_current_worker
 
 from fanout.words.model import Row, RowId
 from fanout_tui.bridge import TranscriptLine
+from fanout_tui.pager import show as show_in_pager
 from fanout_tui.screens.base import RunScreen, bindings_for
-from fanout_tui.view.agent import agent_lines, tabs_line, transcript_lines
+from fanout_tui.view.agent import (
+    agent_lines,
+    tabs_line,
+    transcript_lines,
+    transcript_text,
+)
 from fanout_tui.view.look import Look
 from fanout_tui.view.picking import Picking
 from fanout_tui.view.spans import Line
@@ -180,6 +186,12 @@ class AgentScreen(RunScreen):
         if not self._at_end:
             self._list.jump(0)
         self.fanout.draw()
+
+    def action_pager(self) -> None:
+        """All of the transcript in the user's pager."""
+        text = transcript_text(self._entries or ())
+        failed = show_in_pager(self.app, self.fanout.terminal, text)
+        self.fanout.say(failed or "back from the pager")
 
     def _shown(self) -> Row | None:
         snapshot = self.fanout.snapshot

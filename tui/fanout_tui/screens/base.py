@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from fanout_tui.app import FanoutApp
 
 
+FILTER_CSS = """
+{name} #filter {{ height: 1; border: none; padding: 0 1; display: none;
+    background: $fan-band; }}
+"""
+
+
 def bindings_for(screen: str) -> list[BindingType]:
     """The bindings of a screen, from the key table."""
     return [
@@ -26,6 +32,10 @@ def bindings_for(screen: str) -> list[BindingType]:
         )
         for key in keys_on(screen)
     ]
+
+
+def _nothing() -> None:
+    """Stands for what a driver without a mouse cannot do."""
 
 
 class RunScreen(Screen[None]):
@@ -73,6 +83,16 @@ class RunScreen(Screen[None]):
     def action_help(self) -> None:
         """Show the keys of this screen."""
         self.fanout.show_help(self.KIND)
+
+    def action_mouse(self) -> None:
+        """Give the mouse to the terminal, for selecting text, or take it back."""
+        driver, self.fanout.mouse = self.app._driver, not self.fanout.mouse  # noqa: SLF001
+        if self.fanout.mouse:
+            getattr(driver, "_enable_mouse_support", _nothing)()
+        else:
+            getattr(driver, "_disable_mouse_support", _nothing)()
+        whose = "the screen's" if self.fanout.mouse else "the terminal's: select freely"
+        self.fanout.say(f"the mouse is {whose}")
 
     def action_palette(self) -> None:
         """Every action by its name."""

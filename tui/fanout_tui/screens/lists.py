@@ -4,14 +4,15 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.widgets import Input
 
 from fanout.words.commands import Export
-from fanout_tui.screens.base import RunScreen, bindings_for
+from fanout_tui.screens.base import FILTER_CSS, RunScreen, bindings_for
 from fanout_tui.text import plural
-from fanout_tui.view.log import log_line
+from fanout_tui.view.log import filtered, log_line
 from fanout_tui.view.look import Look
 from fanout_tui.view.report import report_lines
-from fanout_tui.view.spans import Line, Span
+from fanout_tui.view.spans import Line, Span, fit
 from fanout_tui.view.top import bar_line, top_line
 from fanout_tui.widgets.lines import Block, LineList
 
@@ -65,20 +66,31 @@ class LogScreen(ListScreen):
 
     KIND = "log"
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("log")
+    DEFAULT_CSS = FILTER_CSS.format(name="LogScreen")
 
     def __init__(self) -> None:
         super().__init__()
         self._follows = True
+        self._filter = ""
+
+    def compose(self) -> ComposeResult:
+        """Head, list, filter, footer."""
+        yield Block(id="head")
+        yield self._list
+        yield Input(id="filter", placeholder="filter: words that must be in the line")
+        yield Block(id="footer")
 
     def show(self, look: Look) -> None:
         """Draw a frame."""
-        log = look.snapshot.log
+        log = filtered(look.snapshot.log, self._filter)
         note = "following" if self._follows else "G follows"
+        if self._filter:
+            note = f"{len(log)} of {len(look.snapshot.log)}: {self._filter}"
         title: Line = (
-            Span(f" log, {plural(len(log), 'newest line')}  ", "head"),
-            Span(note, "dim"),
+            Span(f" log, {plural(len(look.snapshot.log), 'newest line')}  ", "head"),
+            Span(note, "warn" if self._filter else "dim"),
         )
-        head = [top_line(look), bar_line(look), title]
+        head = [top_line(look), bar_line(look), fit(title, look.width)]
         self.query_one("#head", Block).show(head)
         inner = look.sized(self._list.cells or look.width)
         self._list.list(len(log), lambda y: (log_line(inner, log[y]), False))
@@ -91,6 +103,33 @@ class LogScreen(ListScreen):
         last = max(0, self._list.count - self._list.size.height)
         self._follows = self._list.scroll_offset.y + by >= last
         super()._scroll(by)
+
+    def action_filter(self) -> None:
+        """Open the filter."""
+        field = self.query_one("#filter", Input)
+        field.display = True
+        field.value = self._filter
+        field.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter as it is typed."""
+        self._filter = event.value
+        self.fanout.draw()
+
+    def on_input_submitted(self) -> None:
+        """Keep the filter and give the keys back to the list."""
+        self.query_one("#filter", Input).display = False
+        self.set_focus(None)
+        self.fanout.draw()
+
+    def action_back(self) -> None:
+        """Clear the filter; without one, back to the rows."""
+        field = self.query_one("#filter", Input)
+        if not field.display and not self._filter:
+            super().action_back()
+            return
+        field.value = self._filter = ""
+        self.on_input_submitted()
 
 
 class ReportScreen(ListScreen):

@@ -10,7 +10,7 @@ from textual.widgets import Input
 
 from fanout.words.commands import ChangeCeiling, SetCeiling
 from fanout.words.model import Row
-from fanout_tui.screens.base import RunScreen, bindings_for
+from fanout_tui.screens.base import FILTER_CSS, RunScreen, bindings_for
 from fanout_tui.text import plural
 from fanout_tui.view.ask import ceiling_answer
 from fanout_tui.view.banner import banner_lines
@@ -45,9 +45,7 @@ class MainScreen(RunScreen):
     MainScreen #side { height: 1fr; width: 40; border-left: solid $fan-faint;
         padding-left: 1; display: none; }
     MainScreen #tail { display: none; height: 7; border-top: solid $fan-faint; }
-    MainScreen #filter { height: 1; border: none; padding: 0 1; display: none;
-        background: $fan-band; }
-    """
+    """ + FILTER_CSS.format(name="MainScreen")
 
     def __init__(self, picking: Picking, history: History) -> None:
         super().__init__()
@@ -199,6 +197,11 @@ class MainScreen(RunScreen):
         """Mark the row and go on to the next."""
         self.picking.mark()
         self._move(1)
+
+    def action_mark_all(self) -> None:
+        """Mark every row that is listed."""
+        self.picking.marks.update(self.picking.order)
+        self.fanout.say(f"{plural(len(self.picking.marks), 'row')} marked; U unmarks")
 
     def action_unmark(self) -> None:
         """Take all marks away."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from fanout.words.clean import clean
 from fanout.words.model import Row, Status
 from fanout.words.snapshot import BucketView
 from fanout_tui.bridge import TranscriptLine
@@ -127,6 +128,14 @@ def transcript_lines(
         if len(lines) > LINES_MAX:
             return lines[-LINES_MAX:]
     return lines
+
+
+def transcript_text(entries: Sequence[TranscriptLine]) -> str:
+    """The whole conversation as text, for a pager or a file."""
+    parts = [
+        f"--- {entry.kind}\n{clean(entry.text, lines=True)}\n" for entry in entries
+    ]
+    return "\n".join(parts)
 
 
 def _entry(look: Look, entry: TranscriptLine, tab: int, start: float) -> list[Line]:

@@ -62,8 +62,8 @@ def ask_quit(snapshot: Snapshot) -> Question:
         "leave the run?",
         (head, "What is finished is kept, and the run can be resumed."),
         (
-            ("d", f"drain: let the {flying} finish, start nothing"),
-            ("a", f"at once: give the {flying} up, they stay resumable"),
+            ("d", f"drain: let what flies finish ({flying}), start nothing"),
+            ("a", f"at once: give up what flies ({flying}), it stays resumable"),
             ("b", "keep running, in plain output"),
             ("esc", "go back"),
         ),

@@ -42,11 +42,11 @@ _OPTIONAL = (
     _Optional("tokens_in", 5, 68),
     _Optional("tokens_out", 5, 74),
     _Optional("age", 4, 79),
-    _Optional("cached", 6, 112),
+    _Optional("cached", 6, 124),
 )
 """In the order in which they come back; the last one drops first."""
 
-LONG_STATUS_FROM = 96
+LONG_STATUS_FROM = 110
 WORD_FROM = 46
 """Below it the symbol has to do."""
 WIDE = 60

@@ -1,5 +1,7 @@
 """The event log, one line an entry."""
 
+from collections.abc import Sequence
+
 from fanout.words.snapshot import LogLine
 from fanout_tui.text import clock_time, one_line
 from fanout_tui.view.look import Look
@@ -22,6 +24,21 @@ def log_line(look: Look, entry: LogLine) -> Line:
         Span(one_line(entry.text), style),
     )
     return fit(spans, look.width, look.glyphs.more)
+
+
+def filtered(log: Sequence[LogLine], text: str) -> Sequence[LogLine]:
+    """The entries that have all words of `text`, none of its `!words`."""
+    words = text.casefold().split()
+    if not words:
+        return log
+    wanted = [word for word in words if not word.startswith("!")]
+    banned = [word[1:] for word in words if word.startswith("!") and len(word) > 1]
+
+    def fits(entry: LogLine) -> bool:
+        said = f"{entry.row or ''} {entry.level} {entry.text}".casefold()
+        return all(w in said for w in wanted) and not any(b in said for b in banned)
+
+    return [entry for entry in log if fits(entry)]
 
 
 def tail_lines(look: Look, count: int) -> tuple[Line, ...]:

@@ -1,0 +1,24 @@
+"""Every action by its name, made from the key table."""
+
+from collections.abc import Callable, Iterator
+
+from textual.app import App, SystemCommand
+
+from fanout_tui.keys import keys_on
+from fanout_tui.screens.base import RunScreen
+from fanout_tui.theme import THEMES
+
+
+def commands(app: App[None], screen: object) -> Iterator[SystemCommand]:
+    """What the palette offers on a screen: its keys, and the themes."""
+    if isinstance(screen, RunScreen):
+        for key in keys_on(screen.KIND):
+            action = getattr(screen, f"action_{key.name}")
+            yield SystemCommand(f"{key.does} ({key.shown})", key.group, action)
+    for theme in THEMES:
+        title = f"theme {theme.name.removeprefix('fanout-')}"
+        yield SystemCommand(title, "Colours", _setter(app, theme.name))
+
+
+def _setter(app: App[None], theme: str) -> Callable[[], None]:
+    return lambda: setattr(app, "theme", theme)
