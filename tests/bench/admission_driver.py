@@ -9,19 +9,19 @@ import heapq
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from bench.admission_server import INPUT, OUTPUT, REQUESTS, Reply, Service, Terms
 
 from fanout.decide.account import Account
-from fanout.decide.estimate import Estimator
 from fanout.decide.headers import read_limits, read_retry_after
-from fanout.decide.line import Ticket
+from fanout.decide.line import Ask, Ticket
 from fanout.decide.order import priority
 from fanout.decide.planner import Decision, plan
 from fanout.decide.retry import Tries, classify, next_try
 from fanout.words.events import LimitsLearned
-from fanout.words.model import Need, RowId, Usage
+from fanout.words.model import RowId, Usage
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
 
 TICK = 0.25
@@ -49,7 +49,6 @@ class Agent:
     """When it is declared."""
     next: int = 0
     tries: Tries = field(default_factory=Tries)
-    need: Need = Need(0, 0, 0)
     done_at: float | None = None
     lost: str | None = None
     ratio: float = 0.27
@@ -76,7 +75,14 @@ class Result:
         return self.seconds / self.bound
 
 
+Event = tuple[float, int, "Run", Callable[..., None], tuple[Any, ...]]
 Rule = Callable[["Run", Agent, bool], tuple[Any, ...]]
+
+
+def ours(run: "Run", agent: Agent, throttled: bool) -> tuple[Any, ...]:
+    """By what is really known: turns so far, and the order of declaration."""
+    del run
+    return priority(throttled=throttled, turns_done=agent.next, order=agent.order)
 
 
 def longest_known(run: "Run", agent: Agent, throttled: bool) -> tuple[Any, ...]:
@@ -97,7 +103,7 @@ class Run:
     terms: Terms
     agents: list[Agent]
     seed: int = 1
-    rule: Rule = longest_known
+    rule: Rule = ours
     foreign: float = 0.0
     """Share of the limits that somebody else uses."""
     known: bool = False
@@ -105,11 +111,12 @@ class Run:
     cap: float = 20_000.0
     check: Callable[["Run", Decision], None] | None = None
     sent_said: bool = True
+    shared: Service | None = None
     pools: Callable[[Agent], str] = lambda _: "m"
 
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
-        self.service = Service(self.terms, self.chance.random)
+        self.service = self.shared or Service(self.terms, self.chance.random)
         known = [
             LimitsLearned(
                 pool="m",
@@ -122,10 +129,9 @@ class Run:
             chance=self.chance.random, known=known if self.known else ()
         )
         self.account.set_user_ceiling(self.ceiling)
-        self.estimator = Estimator()
         self.now = 0.0
-        self.heap: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
-        self.seq = 0
+        self.heap: list[Event] = []
+        self.numbers = count()
         self.calls = 0
         self.agent_of: dict[RowId, Agent] = {a.row: a for a in self.agents}
         self.flying: dict[int, Agent] = {}
@@ -141,8 +147,7 @@ class Run:
         self.charged = dict.fromkeys((REQUESTS, INPUT, OUTPUT), 0.0)
 
     def at(self, when: float, what: Callable[..., None], *args: Any) -> None:
-        self.seq += 1
-        heapq.heappush(self.heap, (when, self.seq, what, args))
+        heapq.heappush(self.heap, (when, next(self.numbers), self, what, args))
 
     def way(self) -> float:
         return self.terms.way * (1 + self.chance.random())
@@ -153,19 +158,13 @@ class Run:
         return first + turn.output / terms.speed + turn.tools
 
     def go(self) -> Result:
+        return together([self])[0]
+
+    def begin_all(self) -> None:
         for agent in self.agents:
             self.at(agent.at, self.enqueue, agent, False, agent.at)
         if self.foreign:
             self.at(0.0, self.others)
-        while self.heap and self.left:
-            self.now, _, what, args = heapq.heappop(self.heap)
-            if self.now > self.cap:
-                break
-            what(*args)
-            if self.heap and self.heap[0][0] == self.now:
-                continue
-            self.decide()
-        return self.result()
 
     def decide(self) -> None:
         decision = plan(self.account, self.now)
@@ -183,7 +182,7 @@ class Run:
     def enqueue(self, agent: Agent, throttled: bool, ready: float) -> None:
         turn = agent.turns[agent.next]
         history = turn.cached
-        agent.need = self.estimator.need(
+        ask = Ask(
             model="m",
             phase=agent.row.phase,
             turn=agent.next + 1,
@@ -195,7 +194,8 @@ class Run:
         ticket = Ticket(
             row=agent.row,
             pool=self.pools(agent),
-            need=agent.need,
+            need=self.account.estimator.price(ask),
+            ask=ask,
             priority=self.rule(self, agent, throttled),
             ready=ready,
         )
@@ -319,7 +319,7 @@ class Run:
         self.enqueue(agent, True, retry.at)
 
     def answered(self, agent: Agent, turn: Turn, usage: Usage) -> None:
-        self.estimator.learn(
+        self.account.estimator.learn(
             model="m",
             phase=agent.row.phase,
             turn=agent.next + 1,
@@ -375,10 +375,15 @@ class Run:
             OUTPUT: self.terms.output,
         }[name]
         foreign = self.service.foreign[name] / max(self.now, 1.0)
-        have = limit * self.terms.burst * self.terms.scale(0.0)
-        at, step = 0.0, 0.05
-        while have < self.charged[name] and at < self.cap:
-            have += step * (limit / 60 * self.terms.scale(at) - foreign)
+        level = limit * self.terms.burst * self.terms.scale(0.0)
+        at, step, served = 0.0, 0.05, 0.0
+        away = self.terms.away or (0.0, 0.0)
+        while served < self.charged[name] and at < self.cap:
+            scale = self.terms.scale(at)
+            level += step * (limit / 60 * scale - foreign)
+            level = min(level, limit * self.terms.burst * scale)
+            if not away[0] <= at < away[1]:
+                served, level = served + level, 0.0
             at += step
         if name == INPUT and self.terms.ramp is not None:
             at = max(at, self._ramp_bound())
@@ -391,3 +396,27 @@ class Run:
             total -= self.terms.ramp(minute * 60.0)
             minute += 1
         return minute * 60.0
+
+
+def together(runs: list[Run]) -> list[Result]:
+    """Runs side by side on one virtual clock, until the last has ended."""
+    heap, numbers = runs[0].heap, runs[0].numbers
+    for run in runs:
+        run.heap, run.numbers = heap, numbers
+        run.begin_all()
+    ended: dict[int, Result] = {}
+    while heap and len(ended) < len(runs):
+        now, _, run, what, args = heapq.heappop(heap)
+        if now > run.cap:
+            break
+        if id(run) in ended:
+            continue
+        run.now = now
+        what(*args)
+        if not (heap and heap[0][0] == now):
+            for each in runs:
+                each.now = now
+                each.decide()
+        if not run.left:
+            ended[id(run)] = run.result()
+    return [ended.get(id(run)) or run.result() for run in runs]

@@ -76,6 +76,21 @@ class Terminal:
         _, status = os.waitpid(self.pid, 0)
         return os.waitstatus_to_exitcode(status)
 
+    def hang_up(self) -> None:
+        """Close the terminal, as a window that is closed does."""
+        os.close(self.fd)
+        self.fd = os.open(os.devnull, os.O_RDONLY)
+
+    def exit_code(self, seconds: float = 20.0) -> int:
+        """The exit code of a child whose output nobody reads any more."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            done, status = os.waitpid(self.pid, os.WNOHANG)
+            if done:
+                return os.waitstatus_to_exitcode(status)
+            select.select([], [], [], 0.02)
+        raise AssertionError("the child does not end")
+
     def close(self) -> None:
         """End the child, if it is still there."""
         try:

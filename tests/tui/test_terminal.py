@@ -3,6 +3,7 @@
 import re
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -259,4 +260,39 @@ def test_the_pager_gets_the_terminal_and_gives_it_back(start: Start) -> None:
     terminal.type(b"b")
     output = terminal.read_until(b"END\r\n")
     assert output.count(ALT_ON) + 1 == output.count(ALT_OFF)
+    assert terminal.wait() == 0
+
+
+def test_a_terminal_that_goes_away_ends_only_the_screen(
+    start: Start, tmp_path: Path
+) -> None:
+    """The window is closed: the screen ends, what comes after it still happens."""
+    told = tmp_path / "told"
+    code = SCREEN + f"\nopen({str(told)!r}, 'w').write(left)\n"
+    code = code.replace("print(", "(lambda *_: 0)(")
+    terminal = start(
+        "import signal; signal.signal(signal.SIGHUP, lambda *_: 0)\n" + code
+    )
+    terminal.read_until(b"bottleneck")
+    terminal.hang_up()
+    assert terminal.exit_code() == 0
+    assert told.read_text() in {"crashed", "signal"}
+
+
+def test_being_continued_starts_no_second_reader(start: Start) -> None:
+    """After `SIGCONT` the screen is drawn again, and one key is one key."""
+    terminal = start(SCREEN)
+    terminal.read_until(b"bottleneck")
+    terminal.settle()
+    terminal.output = b""
+    terminal.signal(signal.SIGCONT)
+    terminal.read_until(b"bottleneck")
+    terminal.settle()
+    terminal.type(b"+")
+    terminal.read_until(b"ceiling 24")
+    terminal.type(b"q")
+    terminal.read_until(b"leave the run?")
+    terminal.type(b"b")
+    output = terminal.read_until(b"END\r\n")
+    assert output.count(b"ChangeCeiling") == 1
     assert terminal.wait() == 0

@@ -119,6 +119,9 @@ class FanoutApp(App[None]):
 
     def tick(self) -> None:
         """Take the newest snapshot, draw it, ask for the next."""
+        if self.terminal is not None and self.terminal.gone:
+            self.leave("signal")
+            return
         newest = self.handle.latest()
         over = newest is not None and newest.state in OVER
         fresh = newest is not self.snapshot

@@ -6,6 +6,7 @@ empty. Textual's driver gets its own duplicates of the terminal.
 """
 
 import os
+import select
 import sys
 import termios
 import threading
@@ -50,6 +51,13 @@ class Terminal:
         except OSError:
             return 80, 24
         return (size.columns or 80, size.lines or 24)
+
+    @property
+    def gone(self) -> bool:
+        """Nobody is at the other end: the window was closed, the line dropped."""
+        watch = select.poll()
+        watch.register(self.sink, 0)
+        return bool(watch.poll(0))
 
     def restore(self) -> None:
         """Give it back; does nothing when that was done already."""

@@ -101,7 +101,7 @@ def interrupt(state: RunState, at: float) -> None:
         flight, tally = row.flight, row.tally
         reason = "the process ended first"
         if flight is not None:
-            worst = Usage(flight.need.input, flight.need.worst_output)
+            worst = flight.need.worst
             state.ledger.in_doubt.add(worst)
             tally = replace(tally, in_doubt=tally.in_doubt + worst)
             reason = (

@@ -170,6 +170,13 @@ class Need:
     """Output tokens such calls have really used."""
     worst_output: int
     """`max_tokens` of the request: what a budget reserves."""
+    cached: int = 0
+    """Tokens expected to be read from the prompt cache; no bucket is charged."""
+
+    @property
+    def worst(self) -> Usage:
+        """The most the call can use, as far as its input was estimated right."""
+        return Usage(self.input, self.worst_output, self.cached)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -147,6 +147,9 @@ class LogLine:
     """`info`, `warning` or `error`."""
     text: str
     row: RowId | None = None
+    said: bool = True
+    """Somebody said it: the script, a log call, the engine. False for the line
+    of a fact that the snapshot shows by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

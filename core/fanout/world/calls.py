@@ -10,13 +10,14 @@ retried and shown alike.
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from aiolimiter import AsyncLimiter
 
 from fanout.decide.account import Ticket
 from fanout.decide.budget import Purse
+from fanout.decide.losses import failed, given_up
 from fanout.decide.order import priority
 from fanout.decide.retry import Tries, Verdict, classify, next_try
 from fanout.words.events import CallAbandoned, CallAdmitted, CallAnswered, CallRefused
@@ -80,7 +81,7 @@ class Request:
     def worst(self) -> Usage:
         """The most this call can use: all it may read, all it may write."""
         assert self.need is not None, "not asked yet"
-        return Usage(self.need.input, self.need.worst_output, self.cached)
+        return self.need.worst
 
 
 @dataclass(slots=True)
@@ -141,6 +142,7 @@ class Calls:
             cached=request.cached,
             max_tokens=request.max_tokens,
         )
+        request.need = replace(request.need, cached=request.cached)
         self._waiting[request.row] = request
         core.account.enqueue(self._ticket(request, ready), core.clock.now())
 
@@ -291,30 +293,20 @@ class Calls:
 
     def _abandoned(self, message: Came, flying: _Flying) -> None:
         request = flying.request
-        doubt = NO_USAGE
-        if message.sent and request.need is not None:
-            need = request.need
-            doubt = Usage(
-                flying.usage.input_tokens or need.input,
-                need.worst_output,
-                flying.usage.cache_read_input_tokens,
-                flying.usage.cache_creation_input_tokens,
-            )
+        assert request.need is not None, "admitted without a need"
+        wasted, doubt = given_up(request.need, flying.usage, sent=message.sent)
+        self._purse.charge(request.model, wasted)
         self._purse.doubt(message.call, request.model, doubt)
         self._core.record(
             CallAbandoned(
                 row=message.row,
                 call=message.call,
-                reason="cancelled while in flight" if message.sent else "not sent",
+                reason=flying.reason,
+                wasted=wasted,
                 in_doubt=doubt,
             )
         )
-        request.on_final(
-            request,
-            MissingKind.CANCELLED,
-            "cancelled while its call was in flight",
-            None,
-        )
+        request.on_final(request, flying.kind, flying.reason, None)
 
     def _answered(self, message: Came, request: Request, outcome: Answered) -> None:
         assert request.need is not None
@@ -353,7 +345,8 @@ class Calls:
         request.tries = request.tries.after(verdict, now)
         retry = next_try(verdict, request.tries, now, self._chance)
         until = max(retry.at or now, now + (verdict.retry_after or 0.0))
-        wasted, doubt = _cost(outcome, request.need)
+        assert request.need is not None, "admitted without a need"
+        wasted, doubt = failed(request.need, outcome)
         self._purse.charge(request.model, wasted)
         self._purse.doubt(message.call, request.model, doubt)
         cause = verdict.cause or Cause.SERVICE
@@ -380,19 +373,3 @@ class Calls:
 
     def _show(self, row: RowId, live: Live) -> None:
         self._core.live[row] = live
-
-
-def _cost(outcome: Refused | Broken, need: Need | None) -> tuple[Usage, Usage]:
-    """Return what a failed call cost for nothing, and what it may have cost more.
-
-    An error before the stream began charges nothing. A stream that broke has
-    charged its input; of its output we know only what reached us.
-    """
-    if need is None or (isinstance(outcome, Refused) and not outcome.usage.total):
-        return NO_USAGE, NO_USAGE
-    if isinstance(outcome, Broken) and outcome.stage == "connect":
-        return NO_USAGE, NO_USAGE
-    seen = outcome.usage
-    if not seen.total:
-        return NO_USAGE, Usage(need.input, need.worst_output)
-    return seen, Usage(0, max(0, need.worst_output - seen.output_tokens))

@@ -26,7 +26,7 @@ from fanout.decide.estimate import Estimator
 from fanout.decide.logline import describe
 from fanout.decide.planner import Decision
 from fanout.decide.state import RunState, apply
-from fanout.words.events import DURABLE, Event, Record
+from fanout.words.events import DURABLE, Event, Noted, Record
 from fanout.words.model import RowId
 from fanout.words.snapshot import Live, LogLine
 from fanout.world.clock import Clock
@@ -148,6 +148,7 @@ class Core:
                     level=line.level,
                     text=line.text,
                     row=line.row,
+                    said=isinstance(event, Noted),
                 )
             )
         return record.seq

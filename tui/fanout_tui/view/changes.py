@@ -75,10 +75,10 @@ def _ended(after: Snapshot) -> Change:
 
 
 def _notes(before: Snapshot | None, after: Snapshot) -> Iterator[Change]:
-    """Log lines that belong to no row: what the script and the engine said."""
+    """What the script and the engine said; facts are told by themselves."""
     last = before.log[-1].number if before and before.log else 0
     for entry in after.log:
-        if entry.number > last and entry.row is None:
+        if entry.number > last and entry.said:
             data = {"level": entry.level, "text": entry.text}
             yield Change("note", entry.at, data=data)
 
