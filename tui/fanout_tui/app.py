@@ -41,7 +41,7 @@ from fanout_tui.view.copying import row_json, row_text
 from fanout_tui.view.forecast import eta
 from fanout_tui.view.glyphs import ASCII, UNICODE
 from fanout_tui.view.history import History
-from fanout_tui.view.look import OVER, Look, moment
+from fanout_tui.view.look import OVER, Look, moment, same_end
 from fanout_tui.view.picking import Picking
 
 TICK_S = 0.1
@@ -60,7 +60,7 @@ class FanoutApp(App[None]):
         Binding("ctrl+c", "interrupt", show=False, priority=True),
         Binding("ctrl+q", "leave", show=False, priority=True),
     ]
-    CSS = "Screen { background: $background; }"
+    CSS = "RunScreen { background: $background; }"
 
     def __init__(
         self,
@@ -124,7 +124,9 @@ class FanoutApp(App[None]):
             return
         newest = self.handle.latest()
         over = newest is not None and newest.state in OVER
-        fresh = newest is not self.snapshot
+        fresh = newest is not self.snapshot and not (
+            over and newest is not None and same_end(self.snapshot, newest)
+        )
         self.snapshot = newest
         now = self._clock()
         if newest is not None and (fresh or not over):

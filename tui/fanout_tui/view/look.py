@@ -19,6 +19,17 @@ def moment(snapshot: Snapshot, now: float) -> float:
     return max((row.since for row in snapshot.rows.values()), default=snapshot.at)
 
 
+def same_end(before: Snapshot | None, after: Snapshot) -> bool:
+    """Nothing to draw has changed between two snapshots of a run that is over."""
+    return (
+        before is not None
+        and before.state == after.state
+        and before.end == after.end
+        and before.counts == after.counts
+        and before.log[-1:] == after.log[-1:]
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """How one frame is looked at."""
