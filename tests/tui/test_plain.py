@@ -82,12 +82,22 @@ def test_a_requeue_is_said() -> None:
     assert line == f"requeued {gone.id}"
 
 
-def test_the_log_is_said() -> None:
+def test_run_wide_changes_are_said_once() -> None:
     before = running()
     note = LogLine(number=99, at=NOW, level="info", text="hello \x1b[31mworld")
-    after = replace(before, log=(*before.log, note))
+    fact = LogLine(number=100, at=NOW, level="info", text="paused", said=False)
+    after = replace(
+        before,
+        phases=("audit", "summary"),
+        state="paused",
+        log=(*before.log, note, fact),
+        ceiling=replace(before.ceiling, user=5, limit=5),
+    )
     assert said(before, after) == [
+        "phase summary",
         "hello ␛[31mworld",
+        "ceiling 5",
+        "paused: nothing new is sent, what flies goes on",
     ]
 
 
@@ -96,7 +106,9 @@ def test_the_beginning_and_the_end() -> None:
     output = PlainOutput(lines.append, Clock())
     output.update(running())
     assert "simulated:evaluation, kept in .fanout/20270115" in lines[0]
+    assert any("limits of sonnet-4 per minute: 1.0k req" in line for line in lines)
     output.close(SCENES["finished"]())
+    assert "exit code 3" in lines[-2]
     assert lines[-1].endswith(
         "of 100  requests 14%  input tokens 60%  output tokens 27%  in flight 0/24 auto"
     )

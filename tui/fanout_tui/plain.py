@@ -10,7 +10,7 @@ from typing import Any
 
 from fanout.words.model import Row, RowId, Status
 from fanout.words.snapshot import Snapshot
-from fanout_tui.text import clock_time, one_line, plural, short_time
+from fanout_tui.text import clock_time, one_line, plural, short_time, tokens
 from fanout_tui.view.changes import Change, changes
 from fanout_tui.view.forecast import tightest
 from fanout_tui.view.glyphs import UNICODE
@@ -123,19 +123,20 @@ _STATUS_ORDER = (
 def _lines(news: Sequence[Change], snapshot: Snapshot) -> list[str]:
     """The notable ones as lines, many alike as one."""
     lines: list[str] = []
+    last: list[str] = []
     alike: dict[tuple[str, str], list[Change]] = {}
     for change in news:
         if change.event in {"throttled", "missing", "requeued"}:
             same = str(change.data.get("cause") or change.data.get("kind") or "")
             alike.setdefault((change.event, same), []).append(change)
         elif text := _text(change, snapshot):
-            lines.append(text)
+            (last if change.event in {"state", "end"} else lines).append(text)
     for group in alike.values():
         if len(group) > ALIKE_MAX:
             lines.append(_many(group))
         else:
             lines += [_row_text(change) for change in group]
-    return lines
+    return lines + last
 
 
 def _text(change: Change, snapshot: Snapshot) -> str:
@@ -145,14 +146,41 @@ def _text(change: Change, snapshot: Snapshot) -> str:
 
 
 def _run(data: Mapping[str, Any], snapshot: Snapshot) -> str:
-    return f"{endpoint_text(snapshot)}, kept in {one_line(data['folder'])}"
+    life = f", life {data['life']}" if data["life"] > 1 else ""
+    place = f"{endpoint_text(snapshot)}, kept in {one_line(data['folder'])}"
+    return f"run {one_line(data['run'])}{life}: {place}"
 
+
+def _limits(data: Mapping[str, Any], _: Snapshot) -> str:
+    known = [f"{tokens(n)} {name}" for name, n in data["limits"].items() if n]
+    return f"limits of {one_line(data['pool'])} per minute: {', '.join(known)}"
+
+
+def _ceiling(data: Mapping[str, Any], _: Snapshot) -> str:
+    user = data["ceiling"]
+    return "ceiling back to auto" if user is None else f"ceiling {user}"
+
+
+def _end(data: Mapping[str, Any], _: Snapshot) -> str:
+    return f"ended: {one_line(data['reason'])}, exit code {data['exit_code']}"
+
+
+STATES = {
+    "paused": "paused: nothing new is sent, what flies goes on",
+    "draining": "stopping: what flies finishes, nothing new is sent",
+    "stopping": "stopping at once",
+    "crashed": "the engine stopped; everything finished is on disk",
+}
 
 _SAY: dict[str, Callable[[Mapping[str, Any], Snapshot], str]] = {
     "run": _run,
+    "phase": lambda data, _: f"phase {one_line(data['phase'])}",
     "note": lambda data, _: one_line(data["text"]),
+    "limits": _limits,
+    "ceiling": _ceiling,
+    "state": lambda data, _: STATES.get(data["state"], ""),
+    "end": _end,
 }
-"""The engine's log has a line for everything else that concerns the whole run."""
 
 
 def _row_text(change: Change) -> str:
