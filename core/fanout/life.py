@@ -72,6 +72,8 @@ class Life:
             setting.script, Port(self.handle.post), ScriptOptions(), self._script_ended
         )
         self.script_end: ScriptEnd | None = None
+        self.before_end: Callable[[], None] = _nothing
+        """Called when `main` has ended, before the engine hears of it."""
         config, place = setting.config, setting.place
         self.out = OutputFolder(config.out_dir or place.out)
         fence_off(str(place.runs))
@@ -95,6 +97,7 @@ class Life:
 
     def _script_ended(self, end: ScriptEnd) -> None:
         self.script_end = end
+        self.before_end()
         self.handle.post(
             said.ScriptCame(
                 outcome=end.outcome,
@@ -208,6 +211,10 @@ class Life:
     def _restore(self, order: Order, value: object, sha256: str | None) -> bool:
         assert order.output is not None, "nothing to restore"
         return restore(self.out, order.output, value, sha256)
+
+
+def _nothing() -> None:
+    pass
 
 
 def _purse(budget: Budget, state: RunState) -> Purse:

@@ -11,10 +11,14 @@ import sys
 import termios
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
 from fanout.words.commands import Command, Note
+
+MARK = b"\x00fanout-drained-"
+"""Begins the line that `drain` sends after everything printed before it."""
 
 LINE_MAX = 20_000
 """Bytes after which a line without an end is passed on anyway."""
@@ -83,6 +87,17 @@ class Stdio:
         self._saved: tuple[int, ...] = ()
         self._reader: threading.Thread | None = None
         self._terminal: Terminal | None = None
+        self._drained = threading.Event()
+
+    @property
+    def out(self) -> int:
+        """The standard output as it was found."""
+        return self._saved[1]
+
+    @property
+    def err(self) -> int:
+        """The standard error as it was found."""
+        return self._saved[2]
 
     @property
     def terminal(self) -> Terminal:
@@ -92,6 +107,7 @@ class Stdio:
 
     def __enter__(self) -> Self:
         _flush()
+        _buffer_by_line()
         self._saved = tuple(os.dup(number) for number in (0, 1, 2))
         self._terminal = Terminal(self._saved[0], self._saved[1])
         source, sink = os.pipe()
@@ -122,6 +138,14 @@ class Stdio:
         assert self._reader is not None
         self._reader.join(DRAIN_S)
 
+    def drain(self) -> None:
+        """Wait until what was printed up to now has become log lines."""
+        _flush()
+        self._drained.clear()
+        with suppress(OSError):
+            os.write(1, b"\n" + MARK + b"\n")
+            self._drained.wait(DRAIN_S)
+
     def write(self, text: str) -> None:
         """Output of the script's own `print`, which Textual takes over."""
         data = text.encode("utf-8", "replace")
@@ -144,9 +168,19 @@ class Stdio:
 
     def _note(self, line: bytes) -> None:
         """One line; of a progress bar that overwrites itself, its last state."""
+        if line.startswith(MARK):
+            self._drained.set()
+            return
         text = line.rstrip(b"\r").rsplit(b"\r", 1)[-1].decode("utf-8", "replace")
         if text.strip():
             self._send(Note("script", text))
+
+
+def _buffer_by_line() -> None:
+    """A `print` is a log line when it was made, not when a buffer is full."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
 
 
 def _flush() -> None:

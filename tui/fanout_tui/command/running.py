@@ -23,9 +23,10 @@ from fanout.words.snapshot import Snapshot
 from fanout.world.clock import Clock, SystemClock
 from fanout_tui.command.options import Options
 from fanout_tui.command.reports import export, write_all
-from fanout_tui.command.say import warn, write
+from fanout_tui.command.say import through, warn, write
 from fanout_tui.command.signals import listening
 from fanout_tui.command.transcripts import Handle
+from fanout_tui.stdio import Stdio
 
 POLL_SECONDS = 0.2
 STOP_SECONDS_MAX = 15.0
@@ -67,10 +68,16 @@ def run_script(
             )
         )
         handle = Handle(life.handle, place.folder)
-        with listening(handle, plain=not screen):
+        with (
+            listening(handle, plain=not screen),
+            # From here on what the script prints, in whatever way, is a log line.
+            Stdio(handle.send) as stdio,
+            through(stdio.out, stdio.err),
+        ):
+            life.before_end = stdio.drain
             life.start()
             if screen:
-                screen = _show(handle, options, environ, clock)
+                screen = _show(handle, stdio, options, environ, clock)
             # The screen was left: what is still to come is said in plain lines.
             life.handle.close()
             if not screen:
@@ -86,7 +93,11 @@ def on_a_terminal(environ: Mapping[str, str]) -> bool:
 
 
 def _show(
-    handle: Handle, options: Options, environ: Mapping[str, str], clock: Clock
+    handle: Handle,
+    stdio: Stdio,
+    options: Options,
+    environ: Mapping[str, str],
+    clock: Clock,
 ) -> bool:
     """Show the screen until it is left; says whether the run had ended by then."""
     # Half a second of import that plain output must not pay for.
@@ -98,6 +109,7 @@ def _show(
         ascii=options.ascii,
         no_color=bool(environ.get("NO_COLOR")),
         exit_when_done=options.exit_when_done,
+        stdio=stdio,
     )
     if left == "crashed":
         warn("the screen crashed; the run goes on in plain output")

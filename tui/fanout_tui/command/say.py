@@ -1,20 +1,43 @@
 """Words for people on stdout and stderr; never an exception because of them."""
 
+import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from fanout.words.clean import clean
 
+_own: list[tuple[TextIO, TextIO]] = []
+"""Where our words go while a script has stdout and stderr for itself."""
+
 
 def write(text: str) -> None:
     """Put one or more lines on stdout."""
-    _put(sys.stdout, text)
+    _put(_own[-1][0] if _own else sys.stdout, text)
 
 
 def warn(text: str) -> None:
     """Put one or more lines on stderr."""
-    _put(sys.stderr, text)
+    _put(_own[-1][1] if _own else sys.stderr, text)
+
+
+@contextmanager
+def through(out: int, err: int) -> Iterator[None]:
+    """Use these descriptors instead of 1 and 2, which a script writes to."""
+    with (
+        os.fdopen(os.dup(out), "w", encoding=_encoding(sys.stdout)) as o,
+        os.fdopen(os.dup(err), "w", encoding=_encoding(sys.stderr)) as e,
+    ):
+        _own.append((o, e))
+        try:
+            yield
+        finally:
+            _own.pop()
+
+
+def _encoding(stream: TextIO) -> str:
+    return getattr(stream, "encoding", None) or "utf-8"
 
 
 def problem(message: str, hint: str = "") -> None:
@@ -24,7 +47,7 @@ def problem(message: str, hint: str = "") -> None:
 
 def _put(stream: TextIO, text: str) -> None:
     shown = "\n".join(clean(line) for line in text.split("\n"))
-    encoding = getattr(stream, "encoding", None) or "utf-8"
+    encoding = _encoding(stream)
     # A closed pipe or a terminal that is gone must not end a run.
     with suppress(OSError, ValueError):
         stream.write(shown.encode(encoding, "replace").decode(encoding) + "\n")
