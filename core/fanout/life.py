@@ -11,6 +11,7 @@ way it ends.
 import asyncio
 import os
 import random
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -72,6 +73,8 @@ class Life:
             setting.script, Port(self.handle.post), ScriptOptions(), self._script_ended
         )
         self.script_end: ScriptEnd | None = None
+        self.may_import = threading.Event()
+        """Set once nothing more urgent is to be done, such as a first paint."""
         self.before_end: Callable[[], None] = _nothing
         """Called when `main` has ended, before the engine hears of it."""
         config, place = setting.config, setting.place
@@ -112,7 +115,12 @@ class Life:
     async def _build(self, thread: RunThread) -> Engine:
         core = self._core(thread)
         self._open_life(core)
-        api = Api(self._setting.access.credentials, self._setting.clock, Timeouts())
+        api = Api(
+            self._setting.access.credentials,
+            self._setting.clock,
+            Timeouts(),
+            self.may_import,
+        )
         api.start()
         thread.closing.append(api.close)
         purse = _purse(self._setting.config.budget, core.state)

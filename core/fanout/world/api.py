@@ -13,6 +13,7 @@ stream's events are read raw (a third of the helper's cost).
 import asyncio
 import importlib
 import json
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -29,6 +30,8 @@ from fanout.world.watchdog import Guard, Silent, Watchdog
 OK = 200
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 CONNECTIONS_MAX = 1000
+IMPORT_SECONDS_MAX = 3.0
+"""A screen that has not painted by then is not waited for any longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +63,17 @@ class Api:
     """A client of one endpoint, shared by every call of a run."""
 
     def __init__(
-        self, credentials: Credentials, clock: Clock, timeouts: Timeouts
+        self,
+        credentials: Credentials,
+        clock: Clock,
+        timeouts: Timeouts,
+        may_import: threading.Event,
     ) -> None:
+        """The SDK is not imported before `may_import` is set."""
         self._credentials = credentials
         self._clock = clock
         self._timeouts = timeouts
+        self._may_import = may_import
         self._watchdog = Watchdog()
         self._ticker: asyncio.Task[None] | None = None
         self._opening: asyncio.Task[None] | None = None
@@ -77,7 +86,7 @@ class Api:
 
     async def _open(self) -> None:
         """Import the SDK in a thread and build its client."""
-        self._sdk = await asyncio.to_thread(importlib.import_module, "anthropic")
+        self._sdk = await asyncio.to_thread(self._import)
         self._client = await asyncio.to_thread(self._build)
         self._ticker = asyncio.create_task(self._watchdog.run(), name="watchdog")
 
@@ -88,6 +97,11 @@ class Api:
                 task.cancel()
         if self._client is not None:
             await self._client.close()
+
+    def _import(self) -> Any:
+        # Two seconds of work that would hold up the first paint of a screen.
+        self._may_import.wait(IMPORT_SECONDS_MAX)
+        return importlib.import_module("anthropic")
 
     def _build(self) -> Any:
         httpx = importlib.import_module("httpx2")

@@ -6,7 +6,9 @@ the run is over, reports are written, the summary goes to stdout and what `main`
 returned after it.
 """
 
+import importlib
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -52,10 +54,12 @@ def run_script(
     config = options.config
     with ExitStack() as stack:
         loaded = locate(config.script, config.arguments)
+        screen = options.tui and on_a_terminal(environ)
+        if screen:
+            _begin_import()
         access = reach(config, environ, stack, account)
         place = open_place(config, access.endpoint, VERSION, clock)
         stack.callback(place.lock.release)
-        screen = options.tui and on_a_terminal(environ)
         life = Life(
             Setting(
                 config=config,
@@ -67,7 +71,7 @@ def run_script(
                 export=export,
             )
         )
-        handle = Handle(life.handle, place.folder)
+        handle = Handle(life.handle, place.folder, life.may_import.set)
         with (
             listening(handle, plain=not screen),
             # From here on what the script prints, in whatever way, is a log line.
@@ -84,6 +88,13 @@ def run_script(
                 _say(handle, options, clock)
             _await_end(life)
         return _end(life, handle, options)
+
+
+def _begin_import() -> None:
+    """Import the screen while the account is being reached."""
+    threading.Thread(
+        target=importlib.import_module, args=("fanout_tui.launch",), daemon=True
+    ).start()
 
 
 def on_a_terminal(environ: Mapping[str, str]) -> bool:

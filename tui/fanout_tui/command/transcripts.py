@@ -1,6 +1,6 @@
 """The run as the screen holds it: the engine's thread, and transcripts from disk."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fanout.decide.transcript import transcript
@@ -15,9 +15,13 @@ from fanout_tui.bridge import TranscriptLine
 class Handle:
     """A live run, as screens, plain output and signal handlers hold it."""
 
-    def __init__(self, thread: RunThread, folder: Path) -> None:
+    def __init__(
+        self, thread: RunThread, folder: Path, painted: Callable[[], None]
+    ) -> None:
+        """`painted` is called whenever a screen asks, which it does once drawn."""
         self._thread = thread
         self._folder = folder
+        self._painted = painted
         self._dump = False
 
     def latest(self) -> Snapshot | None:
@@ -26,6 +30,7 @@ class Handle:
 
     def ask(self) -> None:
         """Have a fresh snapshot built."""
+        self._painted()
         self._thread.ask()
 
     def send(self, command: Command) -> None:
