@@ -174,10 +174,14 @@ class Run:
             self.start(ticket)
         if decision.look_again is not None and decision.look_again != self.looking:
             self.looking = decision.look_again
-            self.at(max(self.now, decision.look_again), self.look)
+            self.at(max(self.now, decision.look_again), self.look, self.looking)
 
-    def look(self) -> None:
+    def look(self, meant: float) -> bool:
+        """The engine has one timer; a newer one has replaced this where it differs."""
+        if meant != self.looking:
+            return True
         self.looking = None
+        return False
 
     def enqueue(self, agent: Agent, throttled: bool, ready: float) -> None:
         turn = agent.turns[agent.next]
@@ -405,6 +409,7 @@ def together(runs: list[Run]) -> list[Result]:
         run.heap, run.numbers = heap, numbers
         run.begin_all()
     ended: dict[int, Result] = {}
+    moved = False
     while heap and len(ended) < len(runs):
         now, _, run, what, args = heapq.heappop(heap)
         if now > run.cap:
@@ -412,8 +417,9 @@ def together(runs: list[Run]) -> list[Result]:
         if id(run) in ended:
             continue
         run.now = now
-        what(*args)
-        if not (heap and heap[0][0] == now):
+        moved |= not what(*args)
+        if moved and not (heap and heap[0][0] == now):
+            moved = False
             for each in runs:
                 each.now = now
                 each.decide()

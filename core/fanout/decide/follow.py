@@ -78,12 +78,13 @@ class Follower:
 
     def follow(
         self,
-        buckets: dict[Dimension, Bucket],
         limits: Limits,
-        clock: ServerClock,
         flight: Flight,
-        sky: Sky,
         now: float,
+        *,
+        buckets: dict[Dimension, Bucket],
+        clock: ServerClock,
+        sky: Sky,
     ) -> bool:
         """Take in one header set; True when a limit became known or changed."""
         if not self._fresh(limits.date, clock, now):

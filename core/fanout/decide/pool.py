@@ -137,8 +137,13 @@ class Pool:
         return max(0.0, self._output)
 
     def accepted_input(self, now: float) -> float:
-        """Input of the trailing minute that the service has surely let through."""
-        return self.minutes[Dimension.INPUT].total(now) - self._guessed
+        """Input of the trailing minute that the service has likely let through.
+
+        Of a burst that meets the ramp, half of what is not answered yet may be
+        refused as well.
+        """
+        spent = self.minutes[Dimension.INPUT].total(now)
+        return max(spent / 2, spent - self._guessed)
 
     @property
     def unsent(self) -> tuple[int, float]:
@@ -244,7 +249,9 @@ class Pool:
         """Take in one header set; True when a limit became known or changed."""
         drain = len(self.flights) * self._speed
         sky = Sky(self.flights, self._guessed, drain)
-        return self.follower.follow(self.buckets, limits, clock, flight, sky, now)
+        return self.follower.follow(
+            limits, flight, now, buckets=self.buckets, clock=clock, sky=sky
+        )
 
     def _charge(self, dimension: Dimension, amount: float, now: float) -> None:
         if amount:

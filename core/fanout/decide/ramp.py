@@ -12,6 +12,10 @@ import math
 
 # The step before two refusals have shown it: a known refusal spoke of 17 %.
 STEP_SHARE = 0.15
+# At least this share of the limit is added a minute: a refusal that came before
+# anything was let through must not leave an allowance of nothing.
+STEP_LIMIT_SHARE = 0.02
+STEP_MIN = 1000.0
 # A little less than was refused; exactly as much is refused again.
 KEPT_SHARE = 0.95
 # How much of the step each quiet minute adds to it.
@@ -50,7 +54,8 @@ class Ramp:
     def allowed(self, now: float, limit: float) -> float:
         """What the minute that ends at `now` may hold."""
         minutes = max(0.0, now - self._at) / MINUTE
-        cap = self._cap + self._step * minutes * (1 + QUIET_GROWTH * minutes)
+        step = max(self._step, STEP_LIMIT_SHARE * limit if limit < math.inf else STEP_MIN)
+        cap = self._cap + step * minutes * (1 + QUIET_GROWTH * minutes)
         if cap >= limit:
             self._cap = math.inf
             return math.inf
