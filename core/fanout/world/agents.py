@@ -11,8 +11,7 @@ coroutine lives as long as an agent does, so pausing, stopping and resuming need
 nothing of their own here.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from fanout.decide.conversation import (
     CORRECTIONS_MAX,
@@ -37,13 +36,15 @@ from fanout.words.events import (
     TurnsKept,
 )
 from fanout.words.model import Cause, MissingKind, RowId, Status
+from fanout.words.orders import AgentOrder
 from fanout.words.outcome import Answered, Outcome
 from fanout.words.snapshot import Live
-from fanout.world.calls import Calls, Request
+from fanout.world.calls import Calls
 from fanout.world.core import Core
 from fanout.world.messages import AgentsCame, Checked, Found, LookedUp, ToolsCame
 from fanout.world.openings import Defaults, opening_of, spec_of
 from fanout.world.performers import Performers
+from fanout.world.request import Request
 from fanout.world.rows import Rows, Work
 
 
@@ -73,7 +74,14 @@ class Agents:
         """Schedule what the script asked for, and look for earlier work."""
         wanted = []
         for order in message.orders:
-            work = self._schedule(message, order)
+            work = self._work(message, order)
+            self._rows.works[order.row] = work
+            if self._rows.already_ended(order.row):
+                # Declared ahead, and cancelled or stopped before it came.
+                work.recorded = False
+                self._rows.tell_again(work)
+                continue
+            self._record(work)
             stop = self._stopping()
             if order.upstream is not None:
                 self._rows.missing(order.row, MissingKind.UPSTREAM, order.upstream)
@@ -81,37 +89,56 @@ class Agents:
                 self._rows.missing(order.row, *stop)
             else:
                 wanted.append(work)
-        if wanted:
-            self._performers.look_up(wanted)
+        self._look_up(wanted)
 
-    def _schedule(self, message: AgentsCame, order: Any) -> Work:
+    def _look_up(self, works: Sequence[Work]) -> None:
+        for work in works:
+            work.sought = True
+        if works:
+            self._performers.look_up(works)
+
+    def _work(self, message: AgentsCame, order: AgentOrder) -> Work:
         opening = opening_of(order, self._defaults)
         spec = spec_of(order, opening, self._defaults, self._core.expect_input)
-        work = Work(
+        return Work(
             order=order,
             spec=spec,
             conversation=Conversation(opening),
             on_end=message.on_end,
             on_reopen=message.on_reopen,
         )
-        self._rows.works[order.row] = work
-        self._rows.enter_phase(order.row.phase, None)
-        self._core.record(RowScheduled(row=order.row, spec=spec, opening=opening))
-        return work
+
+    def _record(self, work: Work) -> None:
+        row = work.order.row
+        self._rows.enter_phase(row.phase, None)
+        opening = work.conversation.opening
+        self._core.record(RowScheduled(row=row, spec=work.spec, opening=opening))
 
     def looked_up(self, message: LookedUp) -> None:
         """Take over what earlier work offers, and begin the rest."""
         for found in message.found:
-            if not self._rows.is_open(found.row):
-                continue
-            if found.note:
-                self._core.record(Noted(source="log", text=found.note, row=found.row))
-            if found.done:
-                self._reuse(found)
-                continue
-            if found.entries:
-                self._continue(found)
-            self.advance(found.row)
+            work = self._rows.works[found.row]
+            work.sought = False
+            if self._rows.is_open(found.row):
+                self._begin(work, found)
+            else:
+                # It is used up by now: kept for whoever reopens the row.
+                work.found = found
+
+    def _begin(self, work: Work, found: Found) -> None:
+        row = found.row
+        if found.note:
+            self._core.record(Noted(source="log", text=found.note, row=row))
+        if found.problem:
+            work.found = found
+            self._rows.missing(row, MissingKind.NO_OUTPUT, found.problem)
+            return
+        if found.done:
+            self._reuse(found)
+            return
+        if found.entries:
+            self._hold(work, found)
+        self.advance(row)
 
     def _reuse(self, found: Found) -> None:
         self._rows.done(
@@ -124,16 +151,22 @@ class Agents:
             files=(found.files_read, found.files_written),
         )
 
-    def _continue(self, found: Found) -> None:
-        work = self._rows.works[found.row]
+    def _hold(self, work: Work, found: Found) -> None:
         kept = Conversation(work.conversation.opening, found.entries)
         if isinstance(next_step(kept), End):
             # Its turns led to an end already; only new ones can lead elsewhere.
             return
+        work.conversation = kept
+        work.kept = found
+
+    def _take_up(self, work: Work) -> None:
+        """Go on with held turns: from here on they are this row's own."""
+        found, work.kept = work.kept, None
+        if found is None:
+            return
         self._core.record(
             TurnsKept(row=found.row, source=found.source, entries=found.entries)
         )
-        work.conversation = kept
         work.files_read.update(found.files_read)
         work.files_written.update(found.files_written)
 
@@ -144,11 +177,15 @@ class Agents:
         work = self._rows.works.get(row)
         if work is None or not self._rows.is_open(row):
             return
+        work.begin()
         step = next_step(work.conversation)
+        if not isinstance(step, Check):
+            self._take_up(work)
         stop = self._stopping()
         match step:
             case Check():
                 # An answer that is paid for is kept, also while stopping.
+                work.judged = False
                 self._show(row, Cause.CHECKING, f"checking {work.order.output or ''}")
                 self._performers.check(work, step.text)
             case End():
@@ -196,7 +233,17 @@ class Agents:
                 "usage": outcome.usage.as_dict(),
             }
         )
-        self._core.after(seq, lambda: self.advance(asked.row))
+        self._go_on(work, seq)
+
+    def _go_on(self, work: Work, seq: int) -> None:
+        """Advance once the record is on disk, unless the row went elsewhere."""
+        step = work.begin()
+
+        def go_on() -> None:
+            if work.step == step:
+                self.advance(work.order.row)
+
+        self._core.after(seq, go_on)
 
     def _failed(
         self, asked: Request, kind: MissingKind, reason: str, _outcome: Outcome | None
@@ -206,12 +253,19 @@ class Agents:
             return
         self._rows.missing(asked.row, kind, reason, self._kept(work))
 
-    def tools_came(self, message: ToolsCame) -> None:
-        """Journal what the tools gave, and go on."""
+    def _expecting(self, message: ToolsCame | Checked) -> Work | None:
+        """Return the work that waits for this; None for what comes too late."""
+        work = self._rows.works.get(message.row)
+        if work is None or work.step != message.step:
+            return None
         self._core.flying.discard(message.row)
         self._core.live.pop(message.row, None)
-        work = self._rows.works.get(message.row)
-        if work is None or not self._rows.is_open(message.row):
+        return work
+
+    def tools_came(self, message: ToolsCame) -> None:
+        """Journal what the tools gave, and go on."""
+        work = self._expecting(message)
+        if work is None:
             return
         work.files_read.update(message.files_read)
         work.files_written.update(message.files_written)
@@ -227,15 +281,19 @@ class Agents:
         work.conversation = work.conversation.with_entry(
             {"kind": "results", "content": list(message.results)}
         )
-        self._core.after(seq, lambda: self.advance(message.row))
+        self._go_on(work, seq)
 
     def checked(self, message: Checked) -> None:
         """End the row as done, send the answer back, or give it up."""
-        self._core.flying.discard(message.row)
-        self._core.live.pop(message.row, None)
-        work = self._rows.works.get(message.row)
-        if work is None or not self._rows.is_open(message.row):
+        work = self._expecting(message)
+        if work is None:
             return
+        final = message.kind is not None or self._spent(work)
+        if message.problem and final and work.kept is not None and not message.again:
+            self._begin_anew(work, message.problem)
+            return
+        self._take_up(work)
+        work.judged = not message.again
         if not message.problem:
             self._rows.done(
                 message.row,
@@ -245,11 +303,18 @@ class Agents:
                 size=message.size,
                 files=(work.files_read, work.files_written),
             )
-        elif message.kind is not None or self._spent(work):
+        elif final:
             kind = message.kind or MissingKind.INVALID
             self._rows.missing(message.row, kind, message.problem, self._kept(work))
         else:
             self._send_back(work, message.problem)
+
+    def _begin_anew(self, work: Work, problem: str) -> None:
+        """What an earlier life had left cannot be used, and nothing is left to say."""
+        text = f"starts over: its earlier answer cannot be used: {problem}"
+        self._core.record(Noted(source="log", text=text, row=work.order.row))
+        work.start_over()
+        self.advance(work.order.row)
 
     def _send_back(self, work: Work, problem: str) -> None:
         # Not durable: a life that lost it holds the same answer against the same
@@ -286,18 +351,46 @@ class Agents:
         known = self._core.state.rows.get(row)
         if work is None or known is None or known.status is not Status.MISSING:
             return False
-        if work.order.upstream is not None:
+        if work.order.upstream is not None or self._stopping() is not None:
             return False
-        fresh = _must_start_over(work.conversation)
+        fresh = _must_start_over(work)
         if fresh:
-            work.conversation = Conversation(work.conversation.opening)
-            work.wrote_output = False
+            work.start_over()
         self._core.record(RowRequeued(row=row, fresh=fresh))
         work.on_reopen(row)
-        self.advance(row)
+        self._go_on_reopened(work)
         return True
 
+    def _go_on_reopened(self, work: Work) -> None:
+        found, work.found = work.found, None
+        if not work.recorded:
+            work.recorded = True
+            self._record(work)
+            self._look_up([work])
+        elif found is not None and found.problem:
+            work.sought = True
+            self._performers.restore(work, found)
+        elif found is not None:
+            self._begin(work, found)
+        elif not work.sought:
+            # Else what is being looked up decides how it begins.
+            self.advance(work.order.row)
 
-def _must_start_over(conversation: Conversation) -> bool:
+    def give_up_tools(self, row: RowId) -> None:
+        """The row ends while its tools run, or its answer is checked."""
+        self._core.flying.discard(row)
+        self._performers.give_up_tools(row)
+
+    def stop_tools(self, kind: MissingKind, reason: str) -> None:
+        """A stop at once does not wait for tools, however long they take."""
+        for row in self._performers.rows_with_tools:
+            self.give_up_tools(row)
+            work = self._rows.works.get(row)
+            if work is not None and self._rows.is_open(row):
+                self._rows.missing(row, kind, reason, self._kept(work))
+
+
+def _must_start_over(work: Work) -> bool:
     """A conversation whose next step is its end would only end again."""
-    return isinstance(next_step(conversation), End | Check)
+    step = next_step(work.conversation)
+    return isinstance(step, End) or (isinstance(step, Check) and work.judged)

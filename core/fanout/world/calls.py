@@ -9,9 +9,8 @@ retried and shown alike.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from aiolimiter import AsyncLimiter
 
@@ -19,69 +18,19 @@ from fanout.decide.account import Ticket
 from fanout.decide.budget import Purse
 from fanout.decide.losses import failed, given_up
 from fanout.decide.order import priority
-from fanout.decide.retry import Tries, Verdict, classify, next_try
+from fanout.decide.retry import Verdict, classify, next_try
 from fanout.words.events import CallAbandoned, CallAdmitted, CallAnswered, CallRefused
-from fanout.words.model import NO_USAGE, Cause, MissingKind, Need, RowId, Usage
+from fanout.words.model import NO_USAGE, Cause, MissingKind, RowId, Usage
 from fanout.words.outcome import Answered, Broken, Outcome, Refused
 from fanout.words.snapshot import Live
 from fanout.world.core import Core
 from fanout.world.messages import Came, InputKnown, Opened, Progressed
+from fanout.world.models import Models
+from fanout.world.request import Request, Sender
 from fanout.world.watching import Watching
 
 STARTS_PER_SECOND = 50
 """Hundreds of streams opened in one tick stall the loop for up to a second."""
-
-
-class Sender(Protocol):
-    """The API as calls see it."""
-
-    async def send(
-        self,
-        body: Mapping[str, Any],
-        watcher: Any,
-        *,
-        path: str = "/v1/messages",
-        headers: Mapping[str, str] | None = None,
-    ) -> Outcome:
-        """Send one call and see it to its end."""
-        ...
-
-
-@dataclass(slots=True, kw_only=True)
-class Request:
-    """One call that a row asks for."""
-
-    row: RowId
-    model: str
-    pool: str
-    turn: int
-    body: Callable[[], Mapping[str, Any]]
-    """Builds the body when it is sent, so that queued rows hold none."""
-    new_bytes: int
-    known_input: int
-    """Input tokens of the conversation, as the last call measured them."""
-    cached: int
-    """Tokens expected to be read from the prompt cache."""
-    max_tokens: int
-    on_answer: Callable[["Request", Answered, int], None]
-    """Given the answer and the number of its record."""
-    on_final: Callable[["Request", MissingKind, str, Outcome | None], None]
-    """The call cannot succeed; nothing more will be tried."""
-    path: str = "/v1/messages"
-    headers: Mapping[str, str] = field(default_factory=dict)
-    sink: Callable[[bytes], None] | None = None
-    tries: Tries = field(default_factory=Tries)
-    need: Need | None = None
-    answer: Callable[[Answered], Any] = lambda outcome: outcome.message["content"]
-    """What of an answer is journaled: its content blocks."""
-    remaining: float = 0.0
-    """Tokens this row is still expected to need, this call included."""
-
-    @property
-    def worst(self) -> Usage:
-        """The most this call can use: all it may read, all it may write."""
-        assert self.need is not None, "not asked yet"
-        return self.need.worst
 
 
 @dataclass(slots=True)
@@ -90,15 +39,12 @@ class _Flying:
     task: asyncio.Task[None] | None = None
     sent: bool = False
     usage: Usage = NO_USAGE
+    outcome: Outcome | None = None
     kind: MissingKind = MissingKind.CANCELLED
     reason: str = "cancelled while its call was in flight"
     given_up: bool = False
-
-    def give_up(self, kind: MissingKind, reason: str) -> None:
-        """Cancel it; its end carries this kind and reason."""
-        self.kind, self.reason, self.given_up = kind, reason, True
-        if self.task is not None:
-            self.task.cancel()
+    ends_row: bool = False
+    """The row is given up, not only its call: what came anyway changes nothing."""
 
 
 class Calls:
@@ -121,6 +67,7 @@ class Calls:
         self._waiting: dict[RowId, Request] = {}
         self._flying: dict[int, _Flying] = {}
         self._spacing: AsyncLimiter | None = None
+        self.models = Models()
 
     @property
     def in_flight(self) -> int:
@@ -133,6 +80,10 @@ class Calls:
         `ready` is the monotonic second before which it stays out of line.
         """
         core = self._core
+        refusal = self.models.refusal(request.model)
+        if refusal is not None:
+            request.on_final(request, MissingKind.REJECTED, *refusal)
+            return
         request.need = core.estimator.need(
             model=request.model,
             phase=request.row.phase,
@@ -171,16 +122,38 @@ class Calls:
         if self._waiting.pop(row, None) is not None:
             self._core.account.withdraw(row)
         found = False
-        for flying in self._flying.values():
+        for call, flying in self._flying.items():
             if flying.request.row == row:
                 found = True
-                flying.give_up(kind, reason)
+                self._give_up(call, flying, kind, reason, ends_row=True)
         return found
 
-    def give_up_all(self, kind: MissingKind, reason: str) -> None:
-        """Take every call in flight back."""
-        for flying in self._flying.values():
-            flying.give_up(kind, reason)
+    def give_up_all(
+        self, kind: MissingKind, reason: str, *, unsent_only: bool = False
+    ) -> None:
+        """Take every call in flight back, or those of which nothing was sent."""
+        for call, flying in self._flying.items():
+            if not (unsent_only and flying.sent):
+                self._give_up(call, flying, kind, reason, ends_row=False)
+
+    def _give_up(
+        self,
+        call: int,
+        flying: _Flying,
+        kind: MissingKind,
+        reason: str,
+        *,
+        ends_row: bool,
+    ) -> None:
+        """Cancel a call; its end carries this kind and reason."""
+        first = not flying.given_up
+        flying.kind, flying.reason, flying.given_up = kind, reason, True
+        flying.ends_row = flying.ends_row or ends_row
+        if flying.task is not None:
+            flying.task.cancel()
+        elif first:
+            # Its intent is on the way to the disk, and may never arrive.
+            self._core.put(Came(flying.request.row, call, None, sent=False))
 
     # -- the plan's starts -------------------------------------------------
 
@@ -213,31 +186,40 @@ class Calls:
 
     def _send(self, call: int, flying: _Flying) -> None:
         if flying.given_up:
-            # Given up while its intent was on the way to the disk.
-            self._core.put(Came(flying.request.row, call, None, sent=False))
             return
         name = f"call {call} of {flying.request.row}"
         flying.task = self._core.spawn(self._perform(call, flying), name)
+        # Not in the coroutine: one that is cancelled before its first step never
+        # gets to its end.
+        flying.task.add_done_callback(lambda _: self._ended(call, flying))
+
+    def _ended(self, call: int, flying: _Flying) -> None:
+        row = flying.request.row
+        self._core.put(Came(row, call, flying.outcome, sent=flying.sent))
 
     async def _perform(self, call: int, flying: _Flying) -> None:
         request = flying.request
-        outcome: Outcome | None = None
-        try:
-            if self._spacing is None:
-                self._spacing = AsyncLimiter(1, 1 / STARTS_PER_SECOND)
-            await self._spacing.acquire()
-            flying.sent = True
-            self._core.account.sent(call, self._core.clock.now())
-            watcher = Watching(self._core, call, request.row, request.sink)
-            outcome = await self._api.send(
-                request.body(), watcher, path=request.path, headers=request.headers
-            )
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is None or task.uncancel() > 0:
-                raise
-        finally:
-            self._core.put(Came(request.row, call, outcome, sent=flying.sent))
+        if self._spacing is None:
+            self._spacing = AsyncLimiter(1, 1 / STARTS_PER_SECOND)
+        await self._spacing.acquire()
+        flying.sent = True
+        self._core.account.sent(call, self._core.clock.now())
+        watcher = Watching(self._core, call, request.row, self._sink(request))
+        flying.outcome = await self._api.send(
+            request.body(), watcher, path=request.path, headers=request.headers
+        )
+
+    def _sink(self, request: Request) -> Callable[[bytes], None] | None:
+        """Return where a live stream goes; noting that it has begun."""
+        sink = request.sink
+        if sink is None:
+            return None
+
+        def deliver(chunk: bytes) -> None:
+            request.live = True
+            sink(chunk)
+
+        return deliver
 
     # -- what came back ----------------------------------------------------
 
@@ -288,8 +270,11 @@ class Calls:
             self._abandoned(message, flying)
         elif isinstance(outcome, Answered):
             self._answered(message, request, outcome)
+            if flying.ends_row:
+                # The answer had come before the call could be cancelled.
+                request.on_final(request, flying.kind, flying.reason, None)
         else:
-            self._refused(message, request, outcome, verdict)
+            self._refused(message, flying, outcome, verdict)
 
     def _abandoned(self, message: Came, flying: _Flying) -> None:
         request = flying.request
@@ -320,6 +305,7 @@ class Calls:
             usage=outcome.usage,
         )
         self._purse.charge(request.model, outcome.usage)
+        self.models.answered(request.model)
         seq = self._core.record(
             CallAnswered(
                 row=message.row,
@@ -336,11 +322,11 @@ class Calls:
     def _refused(
         self,
         message: Came,
-        request: Request,
+        flying: _Flying,
         outcome: Refused | Broken,
         verdict: Verdict,
     ) -> None:
-        core = self._core
+        core, request = self._core, flying.request
         now = core.clock.now()
         request.tries = request.tries.after(verdict, now)
         retry = next_try(verdict, request.tries, now, self._chance)
@@ -365,11 +351,34 @@ class Calls:
         )
         if verdict.stops_run:
             self._on_account(verdict.reason)
-        if retry.at is None:
+        if flying.ends_row:
+            request.on_final(request, flying.kind, flying.reason, None)
+        elif retry.at is None:
             kind = retry.missing or verdict.missing or MissingKind.REJECTED
-            request.on_final(request, kind, retry.reason or verdict.reason, outcome)
+            self._final(request, kind, retry.reason or verdict.reason, outcome)
+        elif request.live:
+            reason = f"{verdict.reason}; its live stream had begun"
+            request.on_final(request, MissingKind.TRUNCATED, reason, outcome)
+        else:
+            self.ask(request, ready=retry.at)
+
+    def _final(
+        self,
+        request: Request,
+        kind: MissingKind,
+        reason: str,
+        outcome: Refused | Broken,
+    ) -> None:
+        """End a request for good, and all that would fail in the same way."""
+        unknown = self.models.learn(request.model, outcome, reason)
+        request.on_final(request, kind, unknown or reason, outcome)
+        if not unknown:
             return
-        self.ask(request, ready=retry.at)
+        for row, waiting in list(self._waiting.items()):
+            if waiting.model == request.model:
+                self._waiting.pop(row, None)
+                self._core.account.withdraw(row)
+                waiting.on_final(waiting, kind, unknown, outcome)
 
     def _show(self, row: RowId, live: Live) -> None:
         self._core.live[row] = live

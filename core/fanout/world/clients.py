@@ -6,23 +6,34 @@ script ends. Either way the answer is journaled under the request's digest, so
 that the same request in a later life is answered from the journal.
 """
 
-import json
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from aiolimiter import AsyncLimiter
 
-from fanout.decide.fingerprint import canonical, fingerprint
+from fanout.decide.fingerprint import fingerprint
 from fanout.words.events import RowScheduled, TurnsKept
 from fanout.words.model import MissingKind, RowId, RowSpec
 from fanout.words.orders import ClientOrder, ClientReply
 from fanout.words.outcome import Answered, Outcome, Refused
-from fanout.world.calls import Calls, Request
+from fanout.world.calls import Calls
+from fanout.world.clientlines import (
+    ClientLine,
+    Sought,
+    Wanted,
+    cancelled,
+    error_body,
+    kept_turn,
+    max_tokens_of,
+    settled,
+    size_of,
+    turn_of,
+)
 from fanout.world.core import Core
 from fanout.world.messages import ClientCame, ClientGone, Found, LookedUp
 from fanout.world.openings import MAX_TOKENS, Defaults
+from fanout.world.request import Request
 from fanout.world.rows import Rows
 
 MESSAGES = "/v1/messages"
@@ -48,32 +59,6 @@ class Seeker(Protocol):
         """Search; ends in `LookedUp`."""
 
 
-@dataclass(slots=True)
-class _Line:
-    """One client row and the requests that wait for it."""
-
-    row: RowId
-    keyed: bool
-    spec: RowSpec
-    ready: bool = False
-    """Earlier work was looked up."""
-    busy: ClientCame | None = None
-    queue: deque[ClientCame] = field(default_factory=deque)
-    kept: list[Mapping[str, Any]] = field(default_factory=list)
-    """Answers of earlier lives, by their request's digest, not used yet."""
-    turns: list[Mapping[str, Any]] = field(default_factory=list)
-    known: int = 0
-    """Input tokens of the conversation, as the last call measured them."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Sought:
-    """A client row, as the look-up of earlier work wants to see it."""
-
-    order: Any
-    spec: RowSpec
-
-
 class Clients:
     """All client rows of a run."""
 
@@ -93,7 +78,9 @@ class Clients:
         self._api = api
         self._seeker = seeker
         self._defaults = defaults
-        self._lines: dict[RowId, _Line] = {}
+        self._lines: dict[RowId, ClientLine] = {}
+        self._by_order: dict[int, ClientLine] = {}
+        """Where each request waits, by the identity of its order."""
         self._numbers: dict[str, int] = {}
         self._pace: AsyncLimiter | None = None
 
@@ -104,50 +91,69 @@ class Clients:
             self._core.spawn(self._pass(message), f"pass {order.path}")
             return
         line = self._line(order)
+        if line.closed:
+            message.on_reply(cancelled(line.closed))
+            return
+        self._by_order[id(order)] = line
         line.queue.append(message)
         self._next(line)
 
     def gone(self, message: ClientGone) -> None:
         """The script gave a request up."""
-        for line in self._lines.values():
-            if line.busy is not None and line.busy.order is message.order:
-                self._give_up(line)
-                return
-            if message.order in [waiting.order for waiting in line.queue]:
-                line.queue = deque(w for w in line.queue if w.order != message.order)
-                return
-
-    def _give_up(self, line: _Line) -> None:
+        line = self._by_order.pop(id(message.order), None)
+        if line is None:
+            return
+        if line.busy is None or line.busy.order is not message.order:
+            # Of two requests that say the same, only this one is meant.
+            kept = (w for w in line.queue if w.order is not message.order)
+            line.queue = deque(kept)
+            return
         kind, reason = MissingKind.CANCELLED, "cancelled by the script"
         if self._calls.give_up(line.row, kind, reason):
             return
-        line.busy = None
-        if not line.keyed and self._rows.is_open(line.row):
+        if not line.keyed:
             self._end(line, kind, reason)
-        self._next(line)
+        self._reply(line, line.busy, cancelled(reason))
 
-    def is_line(self, row: RowId) -> bool:
-        """The row belongs to a client."""
-        return row in self._lines
+    def cancel(self, row: RowId, kind: MissingKind, reason: str) -> bool:
+        """End a client's row, and what its script waits for; False if it is none."""
+        line = self._lines.get(row)
+        if line is None:
+            return False
+        line.closed = reason
+        if not self._calls.give_up(row, kind, reason):
+            self._close(line, kind, reason)
+        return True
+
+    def _close(self, line: ClientLine, kind: MissingKind, reason: str) -> None:
+        self._end(line, kind, reason)
+        waiting = [line.busy, *line.queue]
+        line.busy = None
+        line.queue.clear()
+        for message in waiting:
+            if message is not None:
+                self._answer(message, cancelled(reason))
 
     # -- rows --------------------------------------------------------------
 
-    def _line(self, order: ClientOrder) -> _Line:
+    def _line(self, order: ClientOrder) -> ClientLine:
         row = order.row
         if row is None:
             number = self._numbers.get(order.phase, 0) + 1
             self._numbers[order.phase] = number
             row = RowId(order.phase, f"call-{number:04d}")
         line = self._lines.get(row)
-        if line is None or not self._rows.is_open(row):
+        if line is None:
             line = self._open(row, order)
             self._lines[row] = line
+        elif not self._rows.is_open(row):
+            line.closed = line.closed or f"{row} has ended"
         return line
 
-    def _open(self, row: RowId, order: ClientOrder) -> _Line:
+    def _open(self, row: RowId, order: ClientOrder) -> ClientLine:
         keyed = order.row is not None
         model = str(order.body.get("model") or self._defaults.model)
-        opening = {"client": row.key} if keyed else {"body": _settled(order.body)}
+        opening = {"client": row.key} if keyed else {"body": settled(order.body)}
         mark = fingerprint(
             account=self._defaults.account,
             model=model,
@@ -160,14 +166,17 @@ class Clients:
             model=model,
             pool=self._defaults.pool_of(model),
             fingerprint=mark,
-            max_tokens=int(order.body.get("max_tokens") or MAX_TOKENS),
+            max_tokens=max_tokens_of(order.body, MAX_TOKENS),
             max_turns=0,
-            estimate=self._core.expect_input(model, row.phase, _size(order.body)),
+            estimate=self._core.expect_input(model, row.phase, size_of(order.body)),
         )
-        line = _Line(row, keyed, spec)
+        line = ClientLine(row, keyed, spec)
+        if self._rows.already_ended(row):
+            line.closed = f"{row} had ended before its first request"
+            return line
         self._rows.enter_phase(row.phase, None)
         self._core.record(RowScheduled(row=row, spec=spec, opening=dict(order.body)))
-        sought = _Sought(order=_Wanted(row), spec=spec)
+        sought = Sought(order=Wanted(row), spec=spec)
         self._seeker.look_up([sought])
         return line
 
@@ -182,11 +191,16 @@ class Clients:
                 self._take_over(line, found)
         return LookedUp(tuple(rest))
 
-    def _take_over(self, line: _Line, found: Found) -> None:
+    def _take_over(self, line: ClientLine, found: Found) -> None:
         line.ready = True
+        if not self._rows.is_open(line.row):
+            return
         if found.done and not line.keyed:
             self._rows.done(line.row, value=found.value, reused_from=found.source)
-            self._reply(line, ClientReply(status=200, message=found.value))
+            self._forget(line)
+            if line.busy is not None:
+                reply = ClientReply(status=200, message=found.value)
+                self._reply_kept(line, line.busy, reply)
             return
         if found.done:
             line.kept = list(found.value.get("turns") or ())
@@ -198,28 +212,31 @@ class Clients:
 
     # -- calls -------------------------------------------------------------
 
-    def _next(self, line: _Line) -> None:
-        if line.busy is None and line.queue:
-            line.busy = line.queue.popleft()
-        if line.busy is None or not line.ready:
-            return
-        order = line.busy.order
-        mark = _digest(order.body)
-        for turn in line.kept:
-            if turn.get("request") == mark:
-                line.kept.remove(turn)
-                line.turns.append(turn)
-                self._reply(line, ClientReply(status=200, message=turn["message"]))
+    def _next(self, line: ClientLine) -> None:
+        """Answer what was answered before; ask for the first that was not."""
+        while line.busy is not None or line.queue:
+            if line.busy is None:
+                line.busy = line.queue.popleft()
+                line.asked = False
+            if line.asked or not line.ready:
                 return
-        self._ask(line, order)
+            turn = kept_turn(line, line.busy.order)
+            if turn is None:
+                line.asked = True
+                self._ask(line, line.busy.order)
+                return
+            message, line.busy = line.busy, None
+            line.turns.append(turn)
+            self._answer(message, ClientReply(status=200, message=turn["message"]))
 
-    def _ask(self, line: _Line, order: ClientOrder) -> None:
-        size = _size(order.body)
+    def _ask(self, line: ClientLine, order: ClientOrder) -> None:
+        size = size_of(order.body)
+        model = str(order.body.get("model") or line.spec.model)
         self._calls.ask(
             Request(
                 row=line.row,
-                model=line.spec.model,
-                pool=line.spec.pool,
+                model=model,
+                pool=self._defaults.pool_of(model),
                 turn=len(line.turns) + 1,
                 body=lambda: order.body,
                 path=order.path,
@@ -227,64 +244,89 @@ class Clients:
                 new_bytes=size,
                 known_input=0,
                 cached=0,
-                max_tokens=int(order.body.get("max_tokens") or MAX_TOKENS),
+                max_tokens=max_tokens_of(order.body, MAX_TOKENS),
                 on_answer=self._answered,
                 on_final=self._failed,
                 sink=order.sink,
                 remaining=float(line.spec.estimate),
-                answer=lambda outcome: _turn(order.body, outcome.message),
+                answer=lambda outcome: turn_of(order.body, outcome.message),
             )
         )
 
     def _answered(self, asked: Request, outcome: Answered, seq: int) -> None:
         line = self._lines[asked.row]
-        assert line.busy is not None
+        busy = line.busy
+        assert busy is not None, "an answer that nobody asked for"
         message = outcome.message
-        line.turns.append(_turn(line.busy.order.body, message))
+        line.turns.append(turn_of(busy.order.body, message))
         if not line.keyed:
             self._end_call(line, message)
         reply = ClientReply(status=200, message=message)
-        self._core.after(seq, lambda: self._reply(line, reply))
+        self._core.after(seq, lambda: self._reply(line, busy, reply))
 
-    def _end_call(self, line: _Line, message: Mapping[str, Any]) -> None:
+    def _end_call(self, line: ClientLine, message: Mapping[str, Any]) -> None:
         reason = message.get("stop_reason")
         if reason in NATURAL:
             self._rows.done(line.row, value=message)
+            self._forget(line)
         elif reason == "refusal":
-            self._rows.missing(line.row, MissingKind.REFUSED, "the model refused")
+            self._end(line, MissingKind.REFUSED, "the model refused")
         else:
-            self._rows.missing(line.row, MissingKind.TRUNCATED, f"ended by {reason}")
+            self._end(line, MissingKind.TRUNCATED, f"ended by {reason}")
 
     def _failed(
         self, asked: Request, kind: MissingKind, reason: str, outcome: Outcome | None
     ) -> None:
-        line = self._lines[asked.row]
-        if not line.keyed and self._rows.is_open(line.row):
+        line = self._lines.get(asked.row)
+        if line is None:
+            return
+        if line.closed:
+            self._close(line, kind, reason)
+            return
+        if not line.keyed:
             self._end(line, kind, reason)
+        if line.busy is None:
+            return
+        reply = cancelled(reason)
         if isinstance(outcome, Refused):
             status = outcome.status if outcome.status != 200 else 500  # noqa: PLR2004
             headers = {"request-id": outcome.request_id or ""}
-            self._reply(
-                line, ClientReply(status=status, headers=headers, body=outcome.body)
-            )
+            body = outcome.body or error_body(reason)
+            reply = ClientReply(status=status, headers=headers, body=body)
         elif outcome is not None:
-            self._reply(line, ClientReply(status=504, body=_error(reason)))
-        else:
+            reply = ClientReply(status=504, body=error_body(reason))
+        self._reply_kept(line, line.busy, reply)
+
+    def _end(self, line: ClientLine, kind: MissingKind, reason: str) -> None:
+        if self._rows.is_open(line.row):
+            self._rows.missing(line.row, kind, reason)
+            self._forget(line)
+
+    def _forget(self, line: ClientLine) -> None:
+        """A call's own row has ended: nothing of it is needed any more."""
+        if not line.keyed:
+            self._lines.pop(line.row, None)
+
+    def _reply(self, line: ClientLine, message: ClientCame, reply: ClientReply) -> None:
+        self._answer(message, reply)
+        if line.busy is message:
             line.busy = None
             self._next(line)
 
-    def _end(self, line: _Line, kind: MissingKind, reason: str) -> None:
-        self._rows.missing(line.row, kind, reason)
+    def _reply_kept(
+        self, line: ClientLine, message: ClientCame, reply: ClientReply
+    ) -> None:
+        """Reply once everything that led to it is on disk."""
+        seq = self._core.durable_seq
+        self._core.after(seq, lambda: self._reply(line, message, reply))
 
-    def _reply(self, line: _Line, reply: ClientReply) -> None:
-        message, line.busy = line.busy, None
-        if message is not None:
-            message.on_reply(reply)
-        self._next(line)
+    def _answer(self, message: ClientCame, reply: ClientReply) -> None:
+        self._by_order.pop(id(message.order), None)
+        message.on_reply(reply)
 
     def finish(self) -> None:
         """End keyed rows: the script is over and asks nothing more of them."""
-        for line in self._lines.values():
+        for line in tuple(self._lines.values()):
             if not line.keyed or line.busy or not self._rows.is_open(line.row):
                 continue
             if line.turns and line.turns[-1]["message"].get("stop_reason") in NATURAL:
@@ -303,37 +345,3 @@ class Clients:
             method, order.path, order.body or None
         )
         message.on_reply(ClientReply(status=status, headers=headers, body=text))
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    row: RowId
-    output: None = None
-
-
-def _settled(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a body determines its answer: streaming does not."""
-    return {name: value for name, value in body.items() if name != "stream"}
-
-
-def _digest(body: Mapping[str, Any]) -> str:
-    return fingerprint(
-        account="",
-        model="",
-        opening={"body": _settled(body)},
-        input_digests=(),
-        tool_versions={},
-    )
-
-
-def _turn(body: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:
-    return {"request": _digest(body), "message": dict(message)}
-
-
-def _size(body: Mapping[str, Any]) -> int:
-    return len(canonical(_settled(body)))
-
-
-def _error(message: str) -> str:
-    error = {"type": "api_error", "message": message}
-    return json.dumps({"type": "error", "error": error})

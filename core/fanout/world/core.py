@@ -18,6 +18,7 @@ import asyncio
 import heapq
 from collections import deque
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from itertools import count
 from typing import Any, Protocol
 
@@ -83,6 +84,7 @@ class Core:
         self._wake = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: asyncio.TaskGroup | None = None
+        self._apart: set[asyncio.Task[None]] = set()
         self._pending: list[tuple[int, int, Callable[[], None]]] = []
         self._due: list[tuple[float, int, Callable[[], None]]] = []
         self._ties = count()
@@ -99,9 +101,10 @@ class Core:
     def post(self, message: object) -> None:
         """Put a message into the inbox, from any thread."""
         self._inbox.append(message)
-        loop = self._loop
-        if loop is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(self._wake.set)
+        if self._loop is not None:
+            # The loop may close between a look and the call.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._wake.set)
 
     def put(self, message: object) -> None:
         """Put a message into the inbox, from the engine's own loop."""
@@ -164,6 +167,11 @@ class Core:
         while self._pending and self._pending[0][0] <= self.store.committed:
             heapq.heappop(self._pending)[2]()
 
+    def give_disk_up(self) -> None:
+        """Wait no longer for a disk that neither takes what it is given nor fails."""
+        if self._pending and not self.trouble:
+            self.trouble = "the disk does not answer"
+
     @property
     def unsettled(self) -> bool:
         """Something still waits for the disk, and there is hope for it."""
@@ -199,6 +207,26 @@ class Core:
         """Start a performer; an exception of its own is a defect and ends the run."""
         assert self._tasks is not None, "the engine is not running"
         return self._tasks.create_task(work, name=name)
+
+    def spawn_apart(
+        self, work: Coroutine[Any, Any, None], name: str
+    ) -> asyncio.Task[None]:
+        """Start a stranger's code: the engine's end does not wait for it."""
+        assert self._loop is not None, "the engine is not running"
+        task = self._loop.create_task(work, name=name)
+        self._apart.add(task)
+        task.add_done_callback(self._apart_ended)
+        return task
+
+    def _apart_ended(self, task: asyncio.Task[None]) -> None:
+        self._apart.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self.put(task.exception())
+
+    def leave(self) -> None:
+        """The engine ends: whatever still runs apart is cancelled."""
+        for task in tuple(self._apart):
+            task.cancel()
 
     def until_wall(self, monotonic: float | None) -> float | None:
         """Turn a scheduling time into one for records and the screen."""

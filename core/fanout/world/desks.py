@@ -108,7 +108,9 @@ def build_desks(core: Core, world: World) -> Desks:
         seeker=performers,
         defaults=world.defaults,
     )
-    stopping.connect(rows, calls, clients.finish)
+    stopping.connect(
+        rows, calls, finish_clients=clients.finish, stop_tools=agents.stop_tools
+    )
     return Desks(
         rows=rows, calls=calls, agents=agents, clients=clients, stopping=stopping
     )

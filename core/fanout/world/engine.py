@@ -12,9 +12,10 @@ for the network, the disk or the script.
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from fanout.decide.planner import plan
+from fanout.decide.planner import Block, plan
 from fanout.words import commands as ask
 from fanout.words.events import (
     CeilingSet,
@@ -25,8 +26,10 @@ from fanout.words.events import (
     RunResumed,
 )
 from fanout.words.model import Cause, MissingKind, RowId, Status
+from fanout.words.orders import RowOutcome
 from fanout.words.snapshot import Snapshot
 from fanout.world import messages as said
+from fanout.world.clientlines import cancelled
 from fanout.world.core import Core
 from fanout.world.desks import Desks
 from fanout.world.performers import Threads
@@ -34,6 +37,17 @@ from fanout.world.snapshots import Publisher
 
 CEILING_MAX = 900
 """Below the HTTP pool's 1,000 connections, which would queue without a word."""
+SCRIPTS = frozenset(
+    {
+        said.PhaseCame,
+        said.ExpectCame,
+        said.WithdrawCame,
+        said.AgentsCame,
+        said.ClientCame,
+        said.FinishMissing,
+    }
+)
+"""What only a script asks for."""
 DISK_RETRY_SECONDS = 2.0
 """How long a disk that refused is left alone."""
 
@@ -72,7 +86,7 @@ class Engine:
             said.ClientCame: desks.clients.came,
             said.ClientGone: desks.clients.gone,
             said.FinishMissing: self._finish_missing,
-            said.ReleaseCame: self._release,
+            said.ReleaseCame: lambda _: None,
             said.ScriptCame: desks.stopping.script_came,
             said.Opened: calls.opened,
             said.InputKnown: calls.input_known,
@@ -109,18 +123,44 @@ class Engine:
                 tasks.create_task(_finish(), name="finish")
         except* Finished:
             pass
+        finally:
+            core.leave()
         return core.state.end
 
     def _turn(self) -> None:
         core = self.core
         for message in core.drain():
-            self._handlers[type(message)](message)
+            if isinstance(message, BaseException):
+                raise message
+            if type(message) in SCRIPTS and self._is_too_late():
+                self._refuse(message)
+            else:
+                self._handlers[type(message)](message)
         core.committed()
         core.run_due()
         self._plan()
         core.committed()
         self._settle()
         self.publisher.publish()
+
+    def _is_too_late(self) -> bool:
+        """The run has ended: what a thread of the script still asks is not done."""
+        return self.desks.stopping.over
+
+    def _refuse(self, message: object) -> None:
+        reason = "the run had ended"
+        if isinstance(message, said.ClientCame):
+            message.on_reply(cancelled(reason))
+        elif isinstance(message, said.AgentsCame):
+            for order in message.orders:
+                message.on_end(
+                    RowOutcome(
+                        row=order.row,
+                        done=False,
+                        kind=MissingKind.SCRIPT,
+                        reason=reason,
+                    )
+                )
 
     def _settle(self) -> None:
         """End what can end; each end may allow the next."""
@@ -147,17 +187,27 @@ class Engine:
             closed = Cause.PAUSED
         now = core.clock.now()
         decision = plan(core.account, now, open=closed is None, cause_if_closed=closed)
+        core.decision = decision
         for ticket in decision.starts:
             refusal = self.desks.calls.refusal(ticket)
             if refusal:
-                self.desks.stopping.stop(ask.Stop("drain", "budget", refusal))
+                self._over_budget(ticket.pool, refusal)
                 break
             self.desks.calls.start(ticket)
-        core.decision = decision
         for learned in core.account.limits_learned():
             self._learned(learned)
         for text in core.account.notes():
             core.record(Noted(source="engine", text=text))
+
+    def _over_budget(self, pool: str, refusal: str) -> None:
+        """Wait for what is in flight: most of what it has reserved comes back."""
+        core = self.core
+        if self.desks.calls.in_flight == 0:
+            self.desks.stopping.stop(ask.Stop("drain", "budget", refusal))
+            return
+        block = Block(Cause.BUDGET, detail=refusal)
+        gates = {**core.decision.gates, pool: block}
+        core.decision = replace(core.decision, gates=gates)
 
     def _learned(self, learned: LimitsLearned) -> None:
         if self.core.state.limits.get(learned.pool) != learned:
@@ -188,6 +238,7 @@ class Engine:
         if rows is None:
             every = self.core.state.rows.values()
             rows = tuple(r.id for r in every if r.status is Status.MISSING)
+        self.desks.calls.models.forget()
         reopened = sum(self.desks.agents.requeue(row) for row in rows)
         left = len(rows) - reopened
         if left:
@@ -206,15 +257,12 @@ class Engine:
         """End an open row; what it has in flight is given up first."""
         if not self.desks.rows.is_open(row):
             return
-        if not self.desks.calls.give_up(row, kind, reason):
-            self.core.flying.discard(row)
-            self.desks.rows.missing(row, kind, reason)
-
-    def _release(self, message: said.ReleaseCame) -> None:
-        for row in message.rows:
-            work = self.desks.rows.works.get(row)
-            if work is not None:
-                work.released = True
+        desks = self.desks
+        if desks.clients.cancel(row, kind, reason):
+            return
+        if not desks.calls.give_up(row, kind, reason):
+            desks.agents.give_up_tools(row)
+            desks.rows.missing(row, kind, reason)
 
     def _export_report(self, message: ask.Export) -> None:
         self.core.spawn(self._write_report(message.paths), "export the report")

@@ -9,8 +9,10 @@ surprise.
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
+from fanout.errors import FanoutError
 from fanout.words.model import RowId
 from fanout.world.messages import Found
 
@@ -91,24 +93,29 @@ class Lookup:
         moved = self._moved(done.files_read, done.files_written)
         if moved:
             return Found(row=row, note=f"starts over: {moved} has changed since")
-        value = done.load_value()
-        note = ""
-        if order.output is not None and not self._restore(order, value, done.sha256):
-            note = (
-                f"{order.output} was edited since it was written; it is left as it is"
-            )
-        return Found(
+        found = Found(
             row=row,
             source=done.run,
             done=True,
-            value=value,
+            value=done.load_value(),
             output=order.output,
             sha256=done.sha256,
             size=done.size,
             files_read=done.files_read,
             files_written=done.files_written,
-            note=note,
         )
+        return self.restored(order, found)
+
+    def restored(self, order: Order, found: Found) -> Found:
+        """See that a finished row's output is in its place; says what is not."""
+        note = problem = ""
+        try:
+            if order.output and not self._restore(order, found.value, found.sha256):
+                note = f"{order.output} was edited since it was written; "
+                note += "it is left as it is"
+        except (FanoutError, OSError) as error:
+            problem = f"it is done, and its output cannot be written again: {error}"
+        return replace(found, note=note, problem=problem)
 
     def _half_done(self, row: RowId, partial: Any) -> Found:
         moved = self._moved(partial.files_read, partial.files_written)

@@ -133,6 +133,8 @@ class ToolsCame:
     """The tools of a turn were run."""
 
     row: RowId
+    step: int
+    """Which step of the row's work it belongs to."""
     results: tuple[Mapping[str, Any], ...]
     files_read: Mapping[str, str] = field(default_factory=dict)
     files_written: Mapping[str, str] = field(default_factory=dict)
@@ -143,10 +145,14 @@ class Checked:
     """A final answer was held against what was expected."""
 
     row: RowId
+    step: int
+    """Which step of the row's work it belongs to."""
     problem: str = ""
     """What does not fit; empty when all is well."""
     kind: MissingKind | None = None
     """Set when sending it back cannot help."""
+    again: bool = False
+    """The same answer may pass later: the disk was at fault."""
     value: Any = None
     output: str | None = None
     sha256: str | None = None
@@ -171,6 +177,8 @@ class Found:
     """Turns to go on from, where the row was not done."""
     note: str = ""
     """Why nothing could be reused although the key is known."""
+    problem: str = ""
+    """Why a finished result cannot be put where this run expects it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,17 +4,20 @@ The opening is everything the first request is made of; the spec is what the
 table shows of it; the fingerprint is what determines the answer.
 """
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from fanout.decide.conversation import Conversation, new_bytes
 from fanout.decide.fingerprint import fingerprint
+from fanout.disk.plain import to_json
 from fanout.words.model import RowSpec
 from fanout.words.orders import AgentOrder
 
 MAX_TOKENS = 8_192
 """Tokens of one answer where the script names none; a long report fits."""
+WRITE_OUTPUT = "write_output"
 MAX_TURNS = 50
 """Turns of one agent where the script names none: a loop ends somewhere."""
 
@@ -40,7 +43,8 @@ def opening_of(order: AgentOrder, defaults: Defaults) -> dict[str, Any]:
             {
                 "name": tool.name,
                 "description": tool.description,
-                "input_schema": tool.input_schema,
+                # A stranger's: what the journal could not hold must not be sent.
+                "input_schema": json.loads(to_json(tool.input_schema)),
             }
             for tool in order.tools
         ],
@@ -49,6 +53,18 @@ def opening_of(order: AgentOrder, defaults: Defaults) -> dict[str, Any]:
         "max_turns": order.max_turns or MAX_TURNS,
         "writes_output": order.writes_output,
     }
+
+
+def wrote_output(conversation: Conversation) -> bool:
+    """Whether the agent has written its output itself, in this life or another."""
+    asked: set[object] = set()
+    for entry in conversation.entries:
+        for block in entry.get("content") or ():
+            if block.get("type") == "tool_use" and block.get("name") == WRITE_OUTPUT:
+                asked.add(block.get("id"))
+            elif block.get("tool_use_id") in asked and not block.get("is_error"):
+                return True
+    return False
 
 
 def spec_of(

@@ -5,18 +5,22 @@ result the model reads; a failure to write an output is a reason to send back or
 to end the row; neither ends the run.
 """
 
+import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from fanout.disk.plain import to_json
 from fanout.errors import FanoutError
-from fanout.words.model import MissingKind, RowSpec
+from fanout.words.model import MissingKind, RowId, RowSpec
 from fanout.words.orders import AgentOrder
 from fanout.words.tools import Tool, ToolResult
 from fanout.world.core import Core
 from fanout.world.filetools import WriteOutput
 from fanout.world.lookup import Lookup, Order
-from fanout.world.messages import Checked, LookedUp, ToolsCame
+from fanout.world.messages import Checked, Found, LookedUp, ToolsCame
+from fanout.world.openings import wrote_output
 from fanout.world.outputs import OutputFolder, Problem, encode_output
 from fanout.world.rows import Work
 
@@ -48,6 +52,7 @@ class Performers:
         self._folder = folder
         self._lookup = lookup
         self._threads = threads
+        self._tools: dict[RowId, asyncio.Task[None]] = {}
 
     # -- look-ups ----------------------------------------------------------
 
@@ -60,14 +65,36 @@ class Performers:
         found = await self._threads(self._lookup.find, wanted)
         self._core.put(LookedUp(tuple(found)))
 
+    def restore(self, work: Work, found: Found) -> None:
+        """Try again to put a finished output in place; ends in `LookedUp`."""
+        self._core.spawn(self._restore(work.order, found), "restore an output")
+
+    async def _restore(self, order: Order, found: Found) -> None:
+        again = await self._threads(self._lookup.restored, order, found)
+        self._core.put(LookedUp((again,)))
+
     # -- tools -------------------------------------------------------------
 
     def run_tools(self, work: Work, uses: Sequence[Mapping[str, Any]]) -> None:
         """Run one turn's tools in the order asked; ends in `ToolsCame`."""
-        name = f"tools of {work.order.row}"
-        self._core.spawn(self._run_tools(work, uses), name)
+        row = work.order.row
+        running = self._run_tools(work, uses, work.step)
+        self._tools[row] = self._core.spawn_apart(running, f"tools of {row}")
 
-    async def _run_tools(self, work: Work, uses: Sequence[Mapping[str, Any]]) -> None:
+    @property
+    def rows_with_tools(self) -> tuple[RowId, ...]:
+        """Rows whose tools run now."""
+        return tuple(self._tools)
+
+    def give_up_tools(self, row: RowId) -> None:
+        """Nobody waits for this row's tools any more."""
+        task = self._tools.pop(row, None)
+        if task is not None:
+            task.cancel()
+
+    async def _run_tools(
+        self, work: Work, uses: Sequence[Mapping[str, Any]], step: int
+    ) -> None:
         tools = {tool.name: self._bound(tool, work) for tool in work.order.tools}
         results: list[dict[str, Any]] = []
         read: dict[str, str] = {}
@@ -76,17 +103,12 @@ class Performers:
             result = await _call(tools, use)
             read.update(result.files_read)
             written.update(result.files_written)
-            block: dict[str, Any] = {
-                "type": "tool_result",
-                "tool_use_id": use.get("id"),
-                "content": result.content,
-            }
-            if result.is_error:
-                block["is_error"] = True
-            results.append(block)
+            results.append(_block(use, result))
+        self._tools.pop(work.order.row, None)
         self._core.put(
             ToolsCame(
                 row=work.order.row,
+                step=step,
                 results=tuple(results),
                 files_read=read,
                 files_written=written,
@@ -102,7 +124,6 @@ class Performers:
         async def write(content: str) -> tuple[str, str]:
             data = content.encode("utf-8", errors="replace")
             written = await self._threads(self._folder.write, output, data)
-            work.wrote_output = True
             return written.path, written.sha256
 
         return tool.bind(write)
@@ -111,54 +132,78 @@ class Performers:
 
     def check(self, work: Work, text: str) -> None:
         """Hold an answer against what was expected; ends in `Checked`."""
-        self._core.spawn(self._check(work, text), f"check of {work.order.row}")
+        judging = self._check(work, text, work.step)
+        self._core.spawn(judging, f"check of {work.order.row}")
 
-    async def _check(self, work: Work, text: str) -> None:
-        row = work.order.row
+    async def _check(self, work: Work, text: str, step: int) -> None:
         try:
-            checked = await self._threads(self._judge, work, text)
-        except FanoutError as error:
-            checked = Checked(row=row, problem=str(error), kind=MissingKind.NO_OUTPUT)
+            checked = await self._threads(self._judge, work, text, step)
+        except (FanoutError, OSError) as error:
+            checked = Checked(
+                row=work.order.row,
+                step=step,
+                problem=str(error),
+                kind=MissingKind.NO_OUTPUT,
+                again=True,
+            )
         self._core.put(checked)
 
-    def _judge(self, work: Work, text: str) -> Checked:
+    def _judge(self, work: Work, text: str, step: int) -> Checked:
         """Write and verify; runs in a thread."""
         order = work.order
-        if order.writes_output and work.wrote_output and order.output is not None:
-            return self._verified(order, order.output)
+        if order.output is not None and wrote_output(work.conversation):
+            return self._verified(order, order.output, step)
         if not text.strip():
             problem = "the agent ended without an answer"
-            return Checked(row=order.row, problem=problem, kind=MissingKind.NO_OUTPUT)
+            return Checked(
+                row=order.row, step=step, problem=problem, kind=MissingKind.NO_OUTPUT
+            )
         value: Any = text
         data = text.encode("utf-8", errors="replace")
         if order.validate is not None:
             try:
                 value = order.validate(data)
             except ValueError as error:
-                return Checked(row=order.row, problem=str(error))
+                return Checked(row=order.row, step=step, problem=str(error))
             data = encode_output(value)
         if order.output is None:
-            return Checked(row=order.row, value=value)
+            return Checked(row=order.row, step=step, value=value)
         self._folder.write(order.output, data)
-        return self._verified(order, order.output)
+        return self._verified(order, order.output, step)
 
-    def _verified(self, order: AgentOrder, output: str) -> Checked:
+    def _verified(self, order: AgentOrder, output: str, step: int) -> Checked:
         """Read the output back from the disk: only the disk decides."""
         verified = self._folder.verify(output, order.validate)
         if isinstance(verified, Problem):
             agents = verified.kind in ("not json", "misfit")
             kind = None if agents else MissingKind.NO_OUTPUT
-            return Checked(row=order.row, problem=verified.text, kind=kind)
+            return Checked(row=order.row, step=step, problem=verified.text, kind=kind)
         value = verified.value
         if order.validate is None:
             value = Path(verified.path).read_text(encoding="utf-8", errors="replace")
         return Checked(
             row=order.row,
+            step=step,
             value=value,
             output=output,
             sha256=verified.sha256,
             size=verified.size,
         )
+
+
+def _block(use: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
+    """Return a result as the model reads it, and as the journal can hold it."""
+    block: dict[str, Any] = {
+        "type": "tool_result",
+        "tool_use_id": use.get("id"),
+        "content": result.content,
+    }
+    if result.is_error:
+        block["is_error"] = True
+    # What a stranger's tool gave may be no JSON; a resumed agent must send the
+    # same bytes as a live one.
+    kept: dict[str, Any] = json.loads(to_json(block))
+    return kept
 
 
 async def _call(tools: Mapping[str, Tool], use: Mapping[str, Any]) -> ToolResult:

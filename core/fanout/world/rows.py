@@ -21,6 +21,7 @@ from fanout.words.events import (
 from fanout.words.model import MissingKind, RowId, RowSpec, Status
 from fanout.words.orders import AgentOrder, RowOutcome
 from fanout.world.core import Core
+from fanout.world.messages import Found
 
 FINAL = (Status.DONE, Status.MISSING)
 
@@ -36,10 +37,30 @@ class Work:
     on_reopen: Callable[[RowId], None]
     files_read: dict[str, str] = field(default_factory=dict)
     files_written: dict[str, str] = field(default_factory=dict)
-    wrote_output: bool = False
-    """`write_output` was used in this conversation."""
-    released: bool = False
-    """The script went on with what this row had."""
+    recorded: bool = True
+    """False when the row had ended before the script asked for it."""
+    sought: bool = False
+    """Earlier work is being looked up."""
+    found: Found | None = None
+    """What the look-up gave when the row had ended meanwhile."""
+    kept: Found | None = None
+    """Turns of an earlier life that are held but not taken over yet: whether their
+    last answer fits decides."""
+    judged: bool = False
+    """The last answer was held against what was expected, and found wanting."""
+    step: int = 0
+    """Counts what was begun; what comes back from an earlier step is late news."""
+
+    def begin(self) -> int:
+        """A new step begins; results of earlier ones count no more."""
+        self.step += 1
+        return self.step
+
+    def start_over(self) -> None:
+        """Forget the conversation."""
+        self.conversation = Conversation(self.conversation.opening)
+        self.kept = None
+        self.judged = False
 
 
 class Rows:
@@ -134,10 +155,25 @@ class Rows:
         )
         self._tell(row, seq, None, kept)
 
+    def already_ended(self, row: RowId) -> bool:
+        """The row ended in this life, before the script asked for it."""
+        known = self._core.state.rows.get(row)
+        return (
+            known is not None
+            and known.life == self._core.state.life
+            and known.status in FINAL
+        )
+
+    def tell_again(self, work: Work) -> None:
+        """Tell how a row has ended to a script that asked for it too late."""
+        outcome = self.outcome(work.order.row, None, None)
+        self._core.after(self._core.durable_seq, lambda: work.on_end(outcome))
+
     def _tell(self, row: RowId, seq: int, value: Any, kept: Any) -> None:
         work = self.works.get(row)
         if work is None:
             return
+        work.begin()
         outcome = self.outcome(row, value, kept)
         self._core.after(seq, lambda: work.on_end(outcome))
         if outcome.done:

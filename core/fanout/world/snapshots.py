@@ -27,6 +27,7 @@ class Publisher:
         self._purse = purse
         self.info = info
         self.latest: Snapshot | None = None
+        self._held: tuple[int, Snapshot] | None = None
         self.end: RunEnd | None = None
         """Set by whoever ended the run."""
         self.crashed = False
@@ -34,12 +35,21 @@ class Publisher:
         """Somebody asked; set from any thread."""
 
     def publish(self) -> None:
-        """Hand out a fresh snapshot if one is wanted."""
+        """Hand out a fresh snapshot if one is wanted.
+
+        One is built when it is asked for and handed out once all that is in it is
+        on disk: waiting for a moment without anything under way to the disk could
+        take for ever on a busy run.
+        """
         core = self._core
-        safe = core.store.committed >= core.durable_seq
-        if self.wanted and (safe or core.trouble):
+        if self.wanted and self._held is None:
             self.wanted = False
-            self.latest = self.build()
+            self._held = (core.durable_seq, self.build())
+        if self._held is None:
+            return
+        seq, snapshot = self._held
+        if core.store.committed >= seq or core.trouble:
+            self.latest, self._held = snapshot, None
 
     def build(self) -> Snapshot:
         """Return the run as it is now."""

@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from fanout.decide.ending import (
     COMPLETE,
+    SIGNALS,
     Ending,
     Tolerance,
     exit_code,
@@ -30,6 +31,8 @@ from fanout.world.messages import ScriptCame
 from fanout.world.rows import Rows
 from fanout.world.snapshots import Publisher
 
+DISK_SECONDS_MAX = 10.0
+"""How long a stop at once waits for a disk that does not answer."""
 STOP_KINDS = {"budget": MissingKind.BUDGET, "account": MissingKind.ACCOUNT}
 
 
@@ -52,14 +55,21 @@ class Stopping:
         self.rows: Rows
         self.calls: Calls
         self._finish_clients: Callable[[], None]
+        self._stop_tools: Callable[[MissingKind, str], None]
 
     def connect(
-        self, rows: Rows, calls: Calls, finish_clients: Callable[[], None]
+        self,
+        rows: Rows,
+        calls: Calls,
+        *,
+        finish_clients: Callable[[], None],
+        stop_tools: Callable[[MissingKind, str], None],
     ) -> None:
         """Name what this desk needs of the others."""
         self.rows = rows
         self.calls = calls
         self._finish_clients = finish_clients
+        self._stop_tools = stop_tools
 
     @property
     def asked(self) -> bool:
@@ -84,18 +94,20 @@ class Stopping:
 
     def stop(self, message: Stop) -> None:
         """Begin to stop, or stop harder."""
-        state = self._core.state
-        known = state.stop
-        if known is not None and (known.mode == "now" or message.mode == "drain"):
+        known = self._core.state.stop
+        asked = message if known is None else _harder(known, message)
+        if asked is None:
             return
-        # The first cause stands: a second signal only hurries what the first began.
-        cause = known.cause if known is not None else message.cause
-        reason = known.reason if known is not None else message.reason
-        self._core.record(StopAsked(mode=message.mode, cause=cause, reason=reason))
-        self._cancel_script(reason or f"stopped ({cause})")
-        if message.mode == "now":
-            kind = STOP_KINDS.get(cause, MissingKind.STOPPED)
-            self.calls.give_up_all(kind, reason or f"stopped ({cause})")
+        cause, reason = asked.cause, asked.reason or f"stopped ({asked.cause})"
+        self._core.record(StopAsked(mode=asked.mode, cause=cause, reason=asked.reason))
+        self._cancel_script(reason)
+        kind = STOP_KINDS.get(cause, MissingKind.STOPPED)
+        now = asked.mode == "now"
+        self.calls.give_up_all(kind, reason, unsent_only=not now)
+        if now:
+            self._stop_tools(kind, reason)
+            core = self._core
+            core.at(core.clock.now() + DISK_SECONDS_MAX, core.give_disk_up)
 
     def account_refuses(self, reason: str) -> None:
         """Nothing can succeed on this account: stop, and keep what flies."""
@@ -203,3 +215,17 @@ class Stopping:
             script=script,
             usage_error=self._usage_error,
         )
+
+
+def _harder(known: StopAsked, message: Stop) -> Stop | None:
+    """Return the stop that both amount to; None when the second adds nothing.
+
+    The first cause stands, for a second signal only hurries what the first began;
+    but a signal goes over what the run had found itself.
+    """
+    person = message.cause in SIGNALS and known.cause not in SIGNALS
+    now = known.mode == "now" or message.mode == "now"
+    if not person and (known.mode == "now" or not now):
+        return None
+    first: Stop | StopAsked = message if person else known
+    return Stop("now" if now else "drain", first.cause, first.reason)

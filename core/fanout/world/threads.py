@@ -34,7 +34,8 @@ class RunThread:
         self._thread = threading.Thread(target=self._main, name="engine", daemon=True)
         self._engine: Engine | None = None
         self._early: list[object] = []
-        self._lock = threading.Lock()
+        # A signal's handler posts too, and may interrupt a post of its own thread.
+        self._lock = threading.RLock()
         self._over = threading.Event()
         self._ready = threading.Event()
         self._last: Snapshot | None = None
@@ -122,3 +123,5 @@ class RunThread:
         finally:
             for close in reversed(self.closing):
                 await close()
+        # A tool that swallows its cancellation would hold the loop's own end up.
+        self._over.set()
