@@ -15,7 +15,7 @@ from fanout.decide.state import apply
 from fanout.testing.memory_journal import MemoryJournal
 from fanout.testing.scripted_api import ScriptedApi
 from fanout.testing.virtual_loop import LoopClock, VirtualLoop, inline
-from fanout.words.events import LifeStarted
+from fanout.words.events import LifeStarted, Record
 from fanout.words.model import RowId, Usage
 from fanout.words.orders import AgentOrder, RowOutcome
 from fanout.words.snapshot import RunInfo
@@ -78,18 +78,22 @@ class Bench:
         linger: bool = False,
         earlier: Any = None,
         spent: dict[str, Usage] | None = None,
+        journal: MemoryJournal | None = None,
+        state: RunState | None = None,
+        chance: Callable[[], float] = lambda: 0.5,
     ) -> None:
         self.api = api
         self.clock = LoopClock()
-        self.journal = MemoryJournal()
+        self.journal = journal or MemoryJournal()
         self.cancelled: list[str] = []
         self.ended: dict[RowId, list[RowOutcome]] = {}
         self.reopened: list[RowId] = []
+        self.earlier: Sequence[Record] = ()
         self._ended_at = 0.0
-        account = Account(chance=lambda: 0.5)
+        account = Account(chance=chance)
         self.core = Core(
             store=self.journal,
-            state=RunState(),
+            state=state or RunState(),
             account=account,
             estimator=Estimator(),
             clock=self.clock,
@@ -104,7 +108,7 @@ class Bench:
             folder=folder,
             lookup=Lookup(lambda: earlier, digest=digest, restore=lambda *_: True),
             threads=inline,
-            chance=lambda: 0.5,
+            chance=chance,
             defaults=Defaults(
                 model="claude-sonnet-5", account="simulated:test", pool_of=pool_of
             ),
@@ -182,7 +186,7 @@ class Bench:
     def check(self) -> None:
         """What holds at the end of every run, however it went."""
         replayed = RunState()
-        for record in self.journal.records():
+        for record in [*self.earlier, *self.journal.records()]:
             apply(replayed, record)
         assert replayed.rows == self.state.rows
         assert replayed.counts == self.state.counts
