@@ -16,11 +16,12 @@ import json
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 from urllib.parse import urlsplit
 
 from fanout.decide.assembly import Assembly
 from fanout.decide.headers import read_limits, read_retry_after
+from fanout.words.clean import well_formed
 from fanout.words.model import Usage
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
 from fanout.world.clock import Clock
@@ -30,6 +31,8 @@ from fanout.world.watchdog import Guard, Silent, Watchdog
 OK = 200
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 CONNECTIONS_MAX = 1000
+RETRY_AFTER_MAX = 86_400.0
+"""A day: who asks for more has sent something that is not a time."""
 IMPORT_SECONDS_MAX = 3.0
 """A screen that has not painted by then is not waited for any longer."""
 
@@ -41,6 +44,8 @@ class Timeouts:
     connect: float = 10.0
     first_byte: float = 300.0
     between_bytes: float = 120.0
+    plain: float = 60.0
+    """For a small request as a whole: a count of tokens, a list of models."""
 
 
 class Watcher(Protocol):
@@ -150,20 +155,17 @@ class Api:
                 await self._read(response, assembly, watcher, guard)
         except self._sdk.APIStatusError as error:
             return self._refusal(error)
-        except (self._sdk.APIError, OSError, ValueError, Silent, AssertionError) as e:
-            message, timeout = _describe(e), _is_timeout(e)
-            stage = _stage(e, stage)
         except Exception as e:
-            # The transport's own errors are not the SDK's: see reference facts.
-            if not type(e).__module__.startswith(("httpx2", "aiohttp")):
+            if not self._is_theirs(e):
                 raise
             message, timeout = _describe(e), _is_timeout(e)
             stage = _stage(e, stage)
         else:
             message = "the stream ended before the answer did"
-        if assembly.whole:
+        whole = _whole(assembly)
+        if whole is not None:
             return Answered(
-                message=assembly.message(),
+                message=whole,
                 usage=assembly.usage,
                 request_id=request_id,
                 limits=limits,
@@ -188,13 +190,23 @@ class Api:
         send = getattr(self._client, method)
         options = {"body": dict(body)} if body is not None else {}
         try:
-            value = await send(path, cast_to=object, **options)
+            async with self._watchdog.guard(self._timeouts.plain):
+                value = await send(path, cast_to=object, **options)
         except self._sdk.APIStatusError as error:
             text = error.response.text
             return error.status_code, dict(error.response.headers), text
-        except self._sdk.APIError as error:
+        except Exception as error:
+            if not self._is_theirs(error):
+                raise
             return 502, {}, _error_body("api_error", _describe(error))
         return OK, {"content-type": "application/json"}, json.dumps(value)
+
+    def _is_theirs(self, error: Exception) -> bool:
+        """Whether it came from the service or the way to it, and is no defect."""
+        kinds = (self._sdk.APIError, OSError, ValueError, Silent, AssertionError)
+        # The transport's own errors are not the SDK's.
+        transport = type(error).__module__.startswith(("httpx2", "aiohttp"))
+        return transport or isinstance(error, kinds)
 
     async def _opened(self) -> None:
         assert self._opening is not None, "not started"
@@ -221,9 +233,7 @@ class Api:
                 guard.alive()
                 if not sse.data:
                     continue
-                event = json.loads(sse.data)
-                if isinstance(event, dict):
-                    assembly.feed(event)
+                _feed(assembly, sse.data)
                 watcher.received(_frame(sse.event, sse.data))
                 if assembly.started and not known:
                     known = True
@@ -232,18 +242,57 @@ class Api:
         finally:
             await response.aclose()
 
+    def _retry_after(self, headers: Any) -> float | None:
+        seconds = read_retry_after(headers, wall=self._clock.wall())
+        return None if seconds is None else min(seconds, RETRY_AFTER_MAX)
+
     def _refusal(self, error: Any) -> Refused:
         headers = error.response.headers
         return Refused(
             status=error.status_code,
-            type=getattr(error, "type", None),
-            code=getattr(error, "error_code", None),
+            type=_text(getattr(error, "type", None)),
+            code=_text(getattr(error, "error_code", None)),
             message=_message_of(error),
-            retry_after=read_retry_after(headers, wall=self._clock.wall()),
+            retry_after=self._retry_after(headers),
             limits=read_limits(headers),
             request_id=error.request_id,
             body=error.response.text,
         )
+
+
+def _feed(assembly: Assembly, data: str) -> None:
+    """Take one event in. Raises ValueError for what makes no sense."""
+    try:
+        event = json.loads(data, parse_constant=_no_constant)
+        if isinstance(event, dict):
+            assembly.feed(event)
+            assembly.usage.total  # noqa: B018  read here, so that it fails here
+    except (TypeError, AttributeError, LookupError, ArithmeticError) as error:
+        raise ValueError("an event of the stream makes no sense") from error
+    except RecursionError as error:
+        raise ValueError("an event of the stream is nested too deeply") from error
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _whole(assembly: Assembly) -> dict[str, Any] | None:
+    """Return the message when it is complete and makes sense, as plain JSON."""
+    if not assembly.whole:
+        return None
+    try:
+        message = assembly.message()
+        text = json.dumps(message, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    # Half a surrogate pair is a `str` in Python, and no text in a request.
+    whole: dict[str, Any] = json.loads(well_formed(text))
+    return whole
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _frame(event: str | None, data: str) -> bytes:
@@ -266,8 +315,8 @@ def _in_stream(assembly: Assembly, limits: Limits, request_id: str | None) -> Re
     code = details.get("error_code") if isinstance(details, dict) else None
     return Refused(
         status=OK,
-        type=error.get("type"),
-        code=code,
+        type=_text(error.get("type")),
+        code=_text(code),
         message=str(error.get("message") or "error inside the stream"),
         retry_after=None,
         limits=limits,
@@ -286,7 +335,8 @@ def _chain(error: BaseException) -> list[BaseException]:
     at: BaseException | None = error
     while at is not None and at not in found:
         found.append(at)
-        at = at.__cause__ or at.__context__
+        hidden = None if at.__suppress_context__ else at.__context__
+        at = at.__cause__ or hidden
     return found
 
 

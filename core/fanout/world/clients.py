@@ -321,8 +321,9 @@ class Clients:
         self._core.after(seq, lambda: self._reply(line, message, reply))
 
     def _answer(self, message: ClientCame, reply: ClientReply) -> None:
-        self._by_order.pop(id(message.order), None)
-        message.on_reply(reply)
+        """Reply, unless that was done already or nobody waits for it."""
+        if self._by_order.pop(id(message.order), None) is not None:
+            message.on_reply(reply)
 
     def finish(self) -> None:
         """End keyed rows: the script is over and asks nothing more of them."""
