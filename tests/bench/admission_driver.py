@@ -13,7 +13,6 @@ from itertools import count
 from typing import Any
 
 from bench.admission_server import INPUT, OUTPUT, REQUESTS, Reply, Service, Terms
-
 from fanout.decide.account import Account
 from fanout.decide.headers import read_limits, read_retry_after
 from fanout.decide.line import Ask, Ticket

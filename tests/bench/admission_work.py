@@ -3,7 +3,6 @@
 import random
 
 from bench.admission_driver import Agent, Turn
-
 from fanout.words.model import RowId
 
 
@@ -21,9 +20,7 @@ def rig(seed: int, agents: int = 40) -> list[Agent]:
         size = min(60_000, max(2_000, chance.lognormvariate(8.75, 0.85)))
         return Turn(int(size), int(200 + 1300 * chance.random()))
 
-    return [
-        _agent(chance, i, [turn() for _ in range(4)]) for i in range(agents)
-    ]
+    return [_agent(chance, i, [turn() for _ in range(4)]) for i in range(agents)]
 
 
 def even(seed: int) -> list[Agent]:

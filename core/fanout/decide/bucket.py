@@ -41,6 +41,8 @@ ROUNDING = {Dimension.REQUESTS: 1.0, Dimension.INPUT: 500.0, Dimension.OUTPUT: 5
 # Small errors of ours add up between two headers. Without this reserve the head
 # is sent with nothing to spare, and one answer in a hundred is a 429.
 RESERVE = {Dimension.REQUESTS: 0.0, Dimension.INPUT: 500.0, Dimension.OUTPUT: 500.0}
+# The service lets a call in by a count of its own, which is off by a little.
+COUNTED_SHARE = 0.02
 # The reserve of a small account must not be a large part of it: 1,000 of 8,000
 # would cost an eighth of every burst.
 RESERVE_SHARE_MAX = 0.05
@@ -48,6 +50,9 @@ RESERVE_SHARE_MAX = 0.05
 # while ours already does. Matters where the burst is a second's worth.
 RESERVE_SECONDS = 0.1
 
+# A burst of fewer roundings than this shows as nothing remaining; all of it would
+# be taken for other people's use, and the pool would stand still.
+BLURRED = 4.0
 # How fast the estimate of other people's use follows; faster, and one large
 # foreign call looks like a flood.
 FOREIGN_SECONDS = 20.0
@@ -151,7 +156,7 @@ class Bucket:
         """
         if self.limit is None:
             return 0.0
-        wanted = amount + self.reserve()
+        wanted = amount * (1 + COUNTED_SHARE) + self.reserve()
         over = max(0.0, min(wanted, self.capacity_most) - self.capacity)
         short = min(wanted, self.capacity) + held - self.level(now)
         if short > GRAIN:
@@ -186,9 +191,12 @@ class Bucket:
 
     def learn_capacity(self, triple: Triple, moment: Moment) -> None:
         """Narrow the burst by `remaining + rate x (reset - now)`."""
-        if not triple.remaining or triple.reset is None or self.limit is None:
+        if triple.remaining is None or triple.reset is None or self.limit is None:
             return
         if moment.earliest is None or moment.latest is None:
+            return
+        if triple.remaining == 0:
+            self._empty(triple.reset - moment.earliest)
             return
         blur = ROUNDING[self.dimension]
         least = triple.remaining - blur + self.rate * (triple.reset - moment.latest)
@@ -248,10 +256,25 @@ class Bucket:
             least = min(least, self.capacity - self.rate * ahead_most)
         return least, most
 
+    def _empty(self, ahead: float) -> None:
+        """Nothing remaining: the burst is at most what refills until `reset`.
+
+        A first call that took the bucket into debt shows its own size and not the
+        bucket's. Until an answer shows more, each call waits for a full bucket.
+        Output needs no room beforehand, so there a second's worth serves.
+        """
+        most = ROUNDING[self.dimension] + self.rate * max(0.0, ahead + 1)
+        if self._narrowed and most >= self.capacity:
+            return
+        most = min(most, self.capacity_most)
+        output = self.dimension is Dimension.OUTPUT
+        self._narrow(min(most, max(1.0, self.rate)) if output else 1.0, most)
+
     def _correct(self, lower_by: float, now: float) -> None:
         """Shift the level, and learn from the shift what others use."""
         passed = now - self._followed_at
-        if math.isfinite(passed):
+        blurred = self.capacity < BLURRED * ROUNDING[self.dimension]
+        if math.isfinite(passed) and not blurred:
             kept = math.exp(-max(0.0, passed) / SURPRISE_SECONDS)
             self.surprise = max(self.surprise * kept, lower_by)
             use = self.foreign + lower_by / FOREIGN_SECONDS

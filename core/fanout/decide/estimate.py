@@ -29,6 +29,11 @@ MEMORY = 50.0
 # overestimated holds a place for as long as the call runs.
 SPREADS_INPUT = 2.0
 SPREADS_OUTPUT = 0.25
+# Texts differ by about this share before many were seen: the first answer's own
+# ratio is no measure of its neighbours'.
+NEW_SPREAD = 0.15
+# Answers of one conversation are about one text: so many count as one sample.
+ALIKE = 3.0
 # Pieces below this teach nothing about bytes: framing outweighs text.
 BYTES_MIN = 400
 
@@ -99,11 +104,13 @@ class Estimator:
         fresh = ask.new_bytes * self._tokens_per_byte(model, phase)
         trust = self._trust.get((model, phase))
         believed = cached * (1.0 if trust is None else trust.mean)
-        charged = max(1.0, ask.known_input + fresh - believed)
+        total = ask.known_input + fresh
+        believed = min(believed, max(0.0, total - 1))
         return Need(
-            input=round(charged),
+            input=max(1, round(total - believed)),
             output=round(min(self._output_of(model, phase), ask.max_tokens)),
             worst_output=ask.max_tokens,
+            cached=round(believed),
         )
 
     def learn(
@@ -142,7 +149,8 @@ class Estimator:
         known = self._ratio.get((model, phase)) or self._ratio_model.get(model)
         if known is None:
             return TOKENS_PER_BYTE
-        return known.mean + SPREADS_INPUT * known.spread
+        unsure = NEW_SPREAD * known.mean / max(1.0, known.weight / ALIKE) ** 0.5
+        return known.mean + SPREADS_INPUT * max(known.spread, unsure)
 
     def _output_of(self, model: str, phase: str) -> float:
         known = self._output.get((model, phase)) or self._output_model.get(model)

@@ -24,6 +24,8 @@ from fanout.words.model import Cause
 JITTER_SECONDS = 0.2
 # From this strike on a single call goes first.
 CAREFUL_STRIKES = 2
+# After so many in a row, the time the server names has proved too short as well.
+TRUSTED_STRIKES = 4
 
 
 class Hold:
@@ -69,6 +71,8 @@ class Hold:
             self.detail = detail
         if retry_after:
             wait = retry_after + JITTER_SECONDS * chance()
+            if self.strikes > TRUSTED_STRIKES and not late:
+                wait = max(wait, backoff(self.strikes - TRUSTED_STRIKES, chance))
         elif late:
             return False
         else:

@@ -13,7 +13,22 @@ goes first: by `remaining` where somebody knows it, else by fewest turns done, f
 in one phase that is the same; among equals the few very large calls go last,
 since a large call at the head keeps many short chains from moving.
 
-ORDER_FIGURES
+On virtual time (`tests/bench/admission_virtual.py`, 16 seeds, makespan / bound),
+on the rig of 40 agents with 4 calls each, which the line makes `not roomy`:
+
+| order | x bound |
+|---|--:|
+| longest remaining chain, all knowing (`remaining` declared) | 1.05 |
+| this rule, nothing known ahead | 1.11 |
+| order of arrival | 1.12 |
+| fewest turns first without `large` | 1.12 |
+| most turns first, always | 1.19-1.23 |
+| declared order, always | 1.21-1.24 |
+
+and on 220 conversations of 2 to 16 turns (11 minutes): 1.003 all knowing, 1.006
+this rule, 1.007 arrival, 1.046 most turns first always. What separates the rule
+from the all-knowing order on a short run is the length of answers, which nobody
+knows; where a script does know how much lies ahead, `remaining` takes it.
 
 A call that met a limit goes back to the front in either order: it has waited for
 its turn once.

@@ -52,6 +52,9 @@ class Block:
     detail: str = ""
 
 
+WARMING = Block(Cause.WARMING, detail="the first call writes the prompt cache")
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What follows from the account's state at one moment."""
@@ -95,7 +98,7 @@ def plan(
     if knock and not account.breaker.may_knock(now):
         return _closed_by_breaker(account, waiting, now)
     room = account.ceiling.limit - account.in_flight
-    round_ = _Round(account, now, 1 if knock else room, knock)
+    round_ = _Round(account, now, min(1, room) if knock else room, knock)
     heads = {pool.name: _Head(pool, round_) for pool in waiting}
     while heads:
         name = min(heads, key=lambda name: heads[name].priority)
@@ -104,6 +107,8 @@ def plan(
             round_.gates[name] = block
             del heads[name]
         elif not heads[name].take():
+            if heads[name].stepped_over:
+                round_.gates[name] = WARMING
             del heads[name]
     return Decision(tuple(round_.starts), round_.gates, _look_again(round_))
 
@@ -125,13 +130,22 @@ def gate(account: Account, pool: str, block: Block | None, *, offset: float) -> 
 class _Head:
     """The first of a pool's line that this plan has not started."""
 
-    __slots__ = ("draft", "index", "need", "pool", "round", "ticket")
+    __slots__ = (
+        "draft",
+        "index",
+        "need",
+        "pool",
+        "round",
+        "stepped_over",
+        "ticket",
+    )
 
     def __init__(self, pool: Pool, round_: _Round) -> None:
         self.pool = pool
         self.round = round_
         self.draft = Draft()
         self.index = 0
+        self.stepped_over = False
         self.ticket = pool.line.at(0)
         self.need = self._price()
 
@@ -156,7 +170,7 @@ class _Head:
         if pool.hold.careful and (self._trying() or self.draft.starts):
             return Block(Cause.HOLD, detail="one call tries first")
         if not self._step_over():
-            return Block(Cause.WARMING, detail="the first call writes the prompt cache")
+            return WARMING
         self.need = self._price()
         short = pool.short(self.need, self.draft, now)
         return None if short is None else self._short(short)
@@ -194,6 +208,7 @@ class _Head:
             prefix = self.ticket.prefix
             if not self.pool.is_warming(prefix, self.draft, self.round.now):
                 return True
+            self.stepped_over = True
             if not self._next():
                 return False
         return False

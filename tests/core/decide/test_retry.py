@@ -53,7 +53,10 @@ LIMITED = "rate_limit_error"
         (refused(429, LIMITED, message="Rate limited"), Cause.SERVER),
         (refused(529, "overloaded_error"), Cause.OVERLOADED),
         (refused(529), Cause.OVERLOADED),
-        (refused(529, "overloaded_error", code="compaction_unavailable"), Cause.OVERLOADED),
+        (
+            refused(529, "overloaded_error", code="compaction_unavailable"),
+            Cause.OVERLOADED,
+        ),
         (refused(200, "overloaded_error"), Cause.OVERLOADED),
         (refused(200, "api_error"), Cause.SERVICE),
         (refused(500, "api_error"), Cause.SERVICE),

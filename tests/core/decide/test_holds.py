@@ -1,0 +1,174 @@
+"""Holds, the breaker and the ceiling: who learns what from which refusal."""
+
+from fanout.decide.breaker import IN_A_ROW, Breaker
+from fanout.decide.ceiling import INFORMED, START, Ceiling
+from fanout.decide.holds import Hold
+from fanout.decide.ramp import Ramp
+from fanout.words.model import Cause
+
+
+def half() -> float:
+    return 0.5
+
+
+def refuse(
+    hold: Hold, now: float, *, generation: int, retry_after: float | None
+) -> bool:
+    return hold.refused(
+        Cause.LIMIT, now, generation=generation, retry_after=retry_after, chance=half
+    )
+
+
+def test_a_late_429_of_the_same_burst_joins_the_hold() -> None:
+    hold = Hold()
+    assert refuse(hold, 0.0, generation=0, retry_after=10)
+    assert not refuse(hold, 1.0, generation=0, retry_after=12)
+    assert hold.strikes == 1
+    assert 13 <= hold.until <= 13.2
+
+
+def test_a_shorter_one_never_shortens_it() -> None:
+    hold = Hold()
+    refuse(hold, 0.0, generation=0, retry_after=505)
+    refuse(hold, 1.0, generation=0, retry_after=1)
+    refuse(hold, 2.0, generation=1, retry_after=1)
+    assert hold.until >= 505
+
+
+def test_an_early_success_ends_a_hold_and_a_late_one_does_not() -> None:
+    hold = Hold()
+    refuse(hold, 0.0, generation=0, retry_after=600)
+    hold.got_through(0)
+    assert hold.active(1.0)
+    hold.got_through(1)
+    assert not hold.active(1.0)
+    assert hold.strikes == 0
+
+
+def test_without_retry_after_the_wait_doubles() -> None:
+    hold, waits, now = Hold(), [], 0.0
+    for generation in range(5):
+        refuse(hold, now, generation=generation, retry_after=None)
+        waits.append(hold.until - now)
+        now = hold.until
+    assert waits == [1.5, 3.0, 6.0, 12.0, 24.0]
+    assert hold.careful
+
+
+def test_a_retry_after_of_nothing_is_not_a_hot_loop() -> None:
+    hold = Hold()
+    refuse(hold, 0.0, generation=0, retry_after=0.0)
+    assert hold.until >= 1
+
+
+def test_one_529_stops_nobody_and_several_open_the_breaker() -> None:
+    breaker = Breaker(half)
+    opened = [breaker.failed(n, 0.0, generation=0) for n in range(IN_A_ROW)]
+    assert opened == [False] * (IN_A_ROW - 1) + [True]
+    assert not breaker.may_knock(0.0)
+    assert breaker.may_knock(1.0)
+
+
+def test_one_call_knocks_and_its_failures_lengthen_the_interval() -> None:
+    breaker = Breaker(half)
+    for n in range(IN_A_ROW):
+        breaker.failed(n, 0.0, generation=0)
+    gaps = []
+    for call in range(100, 112):
+        now = breaker.knock_at
+        breaker.sent(call)
+        assert not breaker.may_knock(now)
+        breaker.failed(call, now, generation=1)
+        gaps.append(breaker.knock_at - now)
+    assert gaps == sorted(gaps)
+    assert gaps[-1] <= 30
+    breaker.failed(1, 5.0, generation=0)
+    breaker.worked(2)
+    assert breaker.open
+    breaker.sent(200)
+    breaker.worked(200)
+    assert not breaker.open
+    assert breaker.since is None
+
+
+def test_a_service_that_fails_half_its_calls_opens_the_breaker() -> None:
+    breaker = Breaker(half)
+    opened = False
+    for n in range(20):
+        opened |= breaker.failed(2 * n, 0.0, generation=0)
+        breaker.worked(2 * n + 1)
+    assert opened
+
+
+def test_a_knock_that_is_cancelled_lets_another_one_go() -> None:
+    breaker = Breaker(half)
+    for n in range(IN_A_ROW):
+        breaker.failed(n, 0.0, generation=0)
+    breaker.sent(50)
+    breaker.ended(50)
+    assert breaker.may_knock(60.0)
+
+
+def test_the_ceiling_doubles_while_it_is_used() -> None:
+    ceiling = Ceiling()
+    for _ in range(START):
+        ceiling.got_through(ceiling.limit)
+    assert ceiling.limit == 2 * START
+    for _ in range(100):
+        ceiling.got_through(1)
+    assert ceiling.limit == 2 * START
+
+
+def test_a_burst_of_refusals_is_one_cut() -> None:
+    ceiling = Ceiling(start=40)
+    cuts = [ceiling.refused(40, generation=0, lasting=True) for _ in range(20)]
+    assert cuts.count(True) == 1
+    assert ceiling.limit == 20
+
+
+def test_the_ceiling_ends_near_what_the_account_takes() -> None:
+    """An account that takes 24 connections, met again and again."""
+    ceiling, sizes = Ceiling(start=64), []
+    for _ in range(4_000):
+        if ceiling.limit > 24:
+            ceiling.refused(ceiling.limit, generation=ceiling.generation, lasting=True)
+        else:
+            ceiling.got_through(ceiling.limit)
+        sizes.append(ceiling.limit)
+    late = sizes[1_000:]
+    assert sum(late) / len(late) > 0.85 * 24
+
+
+def test_the_users_number_is_a_ceiling_over_it() -> None:
+    ceiling = Ceiling()
+    ceiling.user = 3
+    assert ceiling.limit == 3
+    ceiling.user = 300
+    assert ceiling.limit == START
+
+
+def test_known_limits_open_it_unless_it_was_cut() -> None:
+    ceiling = Ceiling()
+    ceiling.informed()
+    assert ceiling.limit == INFORMED
+    ceiling.refused(INFORMED, generation=0, lasting=True)
+    ceiling.informed()
+    assert ceiling.limit == INFORMED // 2
+
+
+def test_the_ramp_allows_what_was_taken_and_a_step_more_each_minute() -> None:
+    ramp = Ramp()
+    assert ramp.wait(10**9, 0, 0.0, 10**6) == 0
+    ramp.refused(100_000, 0.0)
+    assert ramp.allowed(0.0, 10**6) == 95_000
+    assert 110_000 < ramp.allowed(60.0, 10**6) < 140_000
+    assert ramp.wait(20_000, 90_000, 0.0, 10**6) > 0
+    ramp.allowed(3_600.0, 10**6)
+    assert not ramp.active
+
+
+def test_a_ramp_refusal_before_anything_was_taken_still_allows_something() -> None:
+    ramp = Ramp()
+    ramp.refused(0, 0.0)
+    assert ramp.allowed(60.0, 1_000_000) > 10_000
+    assert ramp.wait(50_000, 0, 1.0, 1_000_000) == 0
