@@ -73,6 +73,8 @@ class Life:
             setting.script, Port(self.handle.post), ScriptOptions(), self._script_ended
         )
         self.script_end: ScriptEnd | None = None
+        self.journal_problem = ""
+        """Why the end of the journal could not be written; empty when it was."""
         self.may_import = threading.Event()
         """Set once nothing more urgent is to be done, such as a first paint."""
         self.before_end: Callable[[], None] = _nothing
@@ -146,7 +148,10 @@ class Life:
         journal.start()
 
         async def close() -> None:
-            await asyncio.to_thread(journal.close)
+            try:
+                await asyncio.to_thread(journal.close)
+            except OSError as error:
+                self.journal_problem = error.strerror or str(error)
 
         thread.closing.append(close)
         now, wall = clock.now(), clock.wall()

@@ -130,7 +130,7 @@ class ScriptThread:
             return _exited(error) if isinstance(error, SystemExit) else _raised(error)
         if self._reason is not None:
             return ScriptEnd(outcome="cancelled", text=self._reason)
-        return ScriptEnd(outcome="returned", value=jsonable(value))
+        return ScriptEnd(outcome="returned", value=_plain(value))
 
     def _on_loop(self, main: Coroutine[Any, Any, Any]) -> Any:
         loop = asyncio.new_event_loop()
@@ -213,6 +213,14 @@ class ScriptThread:
                 return
             self._told = True
         self._on_end(end)
+
+
+def _plain(value: Any) -> Any:
+    """Return what `main` returned as JSON values, whatever its own methods do."""
+    try:
+        return jsonable(value)
+    except Exception as error:  # noqa: BLE001  a stranger's `__repr__`, and worse
+        return f"<{type(value).__name__}, which raised {type(error).__name__}>"
 
 
 async def _awaited(value: Any) -> Any:

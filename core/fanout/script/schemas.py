@@ -128,6 +128,12 @@ def _of_type(schema: Any) -> Schema:
             return adapter.validate_json(data)
         except ValidationError as error:
             raise ValueError(_said(_problems(error))) from error
+        except Exception as error:
+            # A validator is the script's own code, and may raise anything.
+            name = type(error).__name__
+            raise ValueError(
+                f"the schema's own check raised {name}: {error}"
+            ) from error
 
     return _made(schema, described, check)
 
