@@ -32,6 +32,7 @@ from typing import Any
 
 import compare_account
 from compare_bound import bound
+from compare_ideal import orders
 from compare_trace import Truth, explain
 from compare_work import CONDITIONS, WORK, Condition, Job, jobs
 
@@ -241,6 +242,13 @@ def table(runs: list[Ran]) -> str:
     return "\n".join(lines)
 
 
+def reference(workload: str, seeds: int) -> str:
+    """What an order alone can do here, as a line."""
+    figures = [orders(workload, seed) for seed in range(1, seeds + 1)]
+    knowing, fifo = (_middle(one, ".2f") for one in zip(*figures, strict=True))
+    return f"On virtual time: all-knowing order {knowing}, first come {fifo} x bound."
+
+
 def series(options: argparse.Namespace) -> list[Ran]:
     """All runs; seed by seed, so that the machine's mood meets all clients."""
     every: list[Ran] = []
@@ -255,6 +263,8 @@ def series(options: argparse.Namespace) -> list[Ran]:
             known = {f"{r.bound:.1f} s by {r.bound_by}" for r in runs if r.lost == 0}
             bounds = ", ".join(sorted(known)) or "unknown"
             print(f"\n### {workload}, {name} (bound {bounds})\n")
+            if name == "plain":
+                print(reference(workload, options.seeds) + "\n")
             print(table(runs), flush=True)
     return every
 

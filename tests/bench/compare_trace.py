@@ -143,7 +143,7 @@ class _Seen:
         for name, level in levels.items():
             if level >= sample["full"][name] - 1:
                 self.full[name] += span
-        believed = line.get("levels", {}).get("input")
+        believed = line.get("levels", {}).get("input tokens")
         if believed is not None:
             self._gaps.append(levels["input_tokens"] - believed)
 

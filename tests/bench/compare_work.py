@@ -136,20 +136,20 @@ def output(chance: random.Random) -> list[Job]:
 
 
 def turns(chance: random.Random) -> list[Job]:
-    """50 conversations of 2 to 11 turns with tools that take a moment."""
+    """64 conversations of 2 to 8 calls with tools that take a moment."""
     return [
         Job(
             f"t{n:03}",
             int(4_000 + 6_000 * chance.random()),
             tuple(
                 int(1_500 + 4_500 * chance.random())
-                for _ in range(1 + int(10 * chance.random() ** 1.3))
+                for _ in range(1 + int(7 * chance.random() ** 1.3))
             ),
             note=int(100 + 300 * chance.random()),
             output=int(200 + 800 * chance.random()),
             pause=0.2 + 0.8 * chance.random(),
         )
-        for n in range(50)
+        for n in range(64)
     ]
 
 
