@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+from bench.admission_bound import lower_bound
 from bench.admission_server import INPUT, OUTPUT, REQUESTS, Reply, Service, Terms
 from fanout.decide.account import Account
 from fanout.decide.headers import read_limits, read_retry_after
@@ -353,7 +354,7 @@ class Run:
     def result(self) -> Result:
         return Result(
             seconds=self.now,
-            bound=self.bound(),
+            bound=lower_bound(self),
             refused=self.service.refused,
             refused_after_first=self.late_refusals,
             lost=sum(a.done_at is None for a in self.agents),
@@ -364,41 +365,6 @@ class Run:
             lowest=self.service.lowest,
             in_flight_end=self.account.in_flight,
         )
-
-    def bound(self) -> float:
-        """No client can end sooner: buckets, and the longest agent's own path."""
-        path = max(a.at + sum(self.seconds_of(t) for t in a.turns) for a in self.agents)
-        return max([path, *(self._bucket_bound(name) for name in self.charged)])
-
-    def _bucket_bound(self, name: str) -> float:
-        """When the integral of the limit, net of others' use, covers the total."""
-        limit = {
-            REQUESTS: self.terms.requests,
-            INPUT: self.terms.input,
-            OUTPUT: self.terms.output,
-        }[name]
-        foreign = self.service.foreign[name] / max(self.now, 1.0)
-        level = limit * self.terms.burst * self.terms.scale(0.0)
-        at, step, served = 0.0, 0.05, 0.0
-        away = self.terms.away or (0.0, 0.0)
-        while served < self.charged[name] and at < self.cap:
-            scale = self.terms.scale(at)
-            level += step * (limit / 60 * scale - foreign)
-            level = min(level, limit * self.terms.burst * scale)
-            if not away[0] <= at < away[1]:
-                served, level = served + level, 0.0
-            at += step
-        if name == INPUT and self.terms.ramp is not None:
-            at = max(at, self._ramp_bound())
-        return at
-
-    def _ramp_bound(self) -> float:
-        total, minute = self.charged[INPUT], 0
-        assert self.terms.ramp is not None
-        while total > self.terms.ramp(minute * 60.0):
-            total -= self.terms.ramp(minute * 60.0)
-            minute += 1
-        return minute * 60.0
 
 
 def together(runs: list[Run]) -> list[Result]:

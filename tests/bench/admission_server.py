@@ -131,14 +131,9 @@ class Service:
         if terms.concurrency is not None and self.flying >= terms.concurrency:
             text = "Number of concurrent connections has exceeded your rate limit"
             return self._no(Reply(429, "rate_limit_error", message=text), None, at)
-        if terms.ramp is not None:
-            minute, used = self.minute
-            if int(at // 60) != minute:
-                minute, used = int(at // 60), 0.0
-                self.minute = (minute, used)
-            if used + tokens > terms.ramp(at):
-                reply = Reply(429, "rate_limit_error", "ramp_limit_exceeded", "ramp")
-                return self._no(reply, 60 - at % 60, at)
+        if self._too_steep(tokens, at):
+            reply = Reply(429, "rate_limit_error", "ramp_limit_exceeded", "ramp")
+            return self._no(reply, 60 - at % 60, at)
         estimate = tokens * (1 + 0.02 * (2 * self.chance() - 1))
         needs = {REQUESTS: 1.0, INPUT: estimate, OUTPUT: 1.0}
         wait, worst = 0.0, ""
@@ -156,6 +151,14 @@ class Service:
             self.minute = (self.minute[0], self.minute[1] + tokens)
         self.flying += 1
         return Reply(200, headers=self.headers(at), estimate=estimate)
+
+    def _too_steep(self, tokens: float, at: float) -> bool:
+        """Whether the present minute has used up what the ramp allows."""
+        if self.terms.ramp is None:
+            return False
+        if int(at // 60) != self.minute[0]:
+            self.minute = (int(at // 60), 0.0)
+        return self.minute[1] + tokens > self.terms.ramp(at)
 
     def _no(self, reply: Reply, wait: float | None, at: float) -> Reply:
         self.refused += 1

@@ -29,15 +29,14 @@ from fanout.decide.flight import Flight, produced_by
 from fanout.decide.line import Ticket
 from fanout.decide.pool import Pool
 from fanout.decide.retry import LIMIT_CAUSES, TROUBLE_CAUSES, Verdict
+from fanout.decide.views import limits_of, pool_view
 from fanout.words.events import LimitsLearned
 from fanout.words.model import Cause, Dimension, RowId, Usage
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
-from fanout.words.snapshot import BucketView, CeilingView, PoolView
+from fanout.words.snapshot import CeilingView, PoolView
 
 # Any wait of a minute is announced: a run that is silent for longer looks hung.
 ANNOUNCE_SECONDS = 60.0
-# What the trailing minute is expected to be this much later.
-FORECAST_SECONDS = 15.0
 
 __all__ = ["Account", "Ticket"]
 
@@ -51,6 +50,7 @@ class Account:
         chance: Callable[[], float],
         ceiling_max: int = MOST,
         known: Iterable[LimitsLearned] = (),
+        estimator: Estimator | None = None,
         now: float = 0.0,
     ) -> None:
         self.chance = chance
@@ -58,7 +58,7 @@ class Account:
         self.clock = ServerClock()
         self.breaker = Breaker(chance)
         self.ceiling = Ceiling(most=ceiling_max)
-        self.estimator = Estimator()
+        self.estimator = estimator or Estimator()
         self._flights: dict[int, Pool] = {}
         self._later: list[tuple[float, int, Ticket]] = []
         self._later_rows: dict[RowId, int] = {}
@@ -228,7 +228,7 @@ class Account:
     def limits_learned(self) -> tuple[LimitsLearned, ...]:
         """Pools whose limits became known or changed since last asked."""
         changed, self._changed = sorted(self._changed), set()
-        return tuple(_limits(self.pools[name]) for name in changed)
+        return tuple(limits_of(self.pools[name]) for name in changed)
 
     def notes(self) -> tuple[str, ...]:
         """Lines for the log, each said once."""
@@ -237,7 +237,7 @@ class Account:
 
     def views(self, now: float) -> tuple[PoolView, ...]:
         """The pools as a screen shows them."""
-        return tuple(_pool_view(pool, now) for pool in self.pools.values())
+        return tuple(pool_view(pool, now) for pool in self.pools.values())
 
     def ceiling_view(self) -> CeilingView:
         """The ceiling as a screen shows it."""
@@ -368,42 +368,3 @@ class Account:
         ):
             if limit:
                 pool.buckets[dimension].suppose(limit, now)
-
-
-def _limits(pool: Pool) -> LimitsLearned:
-    return LimitsLearned(
-        pool=pool.name,
-        requests=pool.buckets[Dimension.REQUESTS].limit,
-        input_tokens=pool.buckets[Dimension.INPUT].limit,
-        output_tokens=pool.buckets[Dimension.OUTPUT].limit,
-    )
-
-
-def _pool_view(pool: Pool, now: float) -> PoolView:
-    return PoolView(
-        name=pool.name,
-        models=pool.models,
-        buckets=tuple(_bucket_view(pool, dimension, now) for dimension in Dimension),
-        cached=pool.cached.total(now),
-    )
-
-
-def _bucket_view(pool: Pool, dimension: Dimension, now: float) -> BucketView:
-    bucket, minute = pool.buckets[dimension], pool.minutes[dimension]
-    requests, tokens = pool.unsent
-    held = {
-        Dimension.REQUESTS: float(requests),
-        Dimension.INPUT: tokens,
-        Dimension.OUTPUT: pool.output_to_come,
-    }[dimension]
-    lately = minute.total(now, FORECAST_SECONDS)
-    coming = max(held, lately if len(pool.line) else 0.0)
-    return BucketView(
-        dimension=dimension,
-        limit=bucket.limit,
-        capacity=bucket.capacity if bucket.known else None,
-        free=bucket.level(now) - held if bucket.known else None,
-        spent=minute.total(now),
-        held=round(held),
-        forecast=round(minute.total(now, 60 - FORECAST_SECONDS) + coming),
-    )

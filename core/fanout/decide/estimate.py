@@ -10,6 +10,7 @@ Cache reads are not charged, if they happen: what is expected from the cache is
 taken off by the share of such expectations that came true.
 """
 
+import math
 from dataclasses import dataclass
 
 from fanout.decide.line import Ask, Ticket
@@ -57,7 +58,7 @@ class Average:
     @property
     def spread(self) -> float:
         """The standard deviation."""
-        return float(self.variance**0.5)
+        return math.sqrt(self.variance)
 
 
 class Estimator:
@@ -149,7 +150,8 @@ class Estimator:
         known = self._ratio.get((model, phase)) or self._ratio_model.get(model)
         if known is None:
             return TOKENS_PER_BYTE
-        unsure = NEW_SPREAD * known.mean / max(1.0, known.weight / ALIKE) ** 0.5
+        samples = max(1.0, known.weight / ALIKE)
+        unsure = NEW_SPREAD * known.mean / math.sqrt(samples)
         return known.mean + SPREADS_INPUT * max(known.spread, unsure)
 
     def _output_of(self, model: str, phase: str) -> float:

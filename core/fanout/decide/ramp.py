@@ -54,9 +54,8 @@ class Ramp:
     def allowed(self, now: float, limit: float) -> float:
         """What the minute that ends at `now` may hold."""
         minutes = max(0.0, now - self._at) / MINUTE
-        step = max(
-            self._step, STEP_LIMIT_SHARE * limit if limit < math.inf else STEP_MIN
-        )
+        least = STEP_LIMIT_SHARE * limit if limit < math.inf else STEP_MIN
+        step = max(self._step, least)
         cap = self._cap + step * minutes * (1 + QUIET_GROWTH * minutes)
         if cap >= limit:
             self._cap = math.inf

@@ -1,0 +1,50 @@
+"""A pool as the screen and the journal read it: frozen, complete, from the ledger."""
+
+from fanout.decide.pool import Pool
+from fanout.words.events import LimitsLearned
+from fanout.words.model import Dimension
+from fanout.words.snapshot import BucketView, PoolView
+
+# What the trailing minute is expected to be this much later.
+FORECAST_SECONDS = 15.0
+
+
+def limits_of(pool: Pool) -> LimitsLearned:
+    """A pool's limits, as the journal keeps them."""
+    return LimitsLearned(
+        pool=pool.name,
+        requests=pool.buckets[Dimension.REQUESTS].limit,
+        input_tokens=pool.buckets[Dimension.INPUT].limit,
+        output_tokens=pool.buckets[Dimension.OUTPUT].limit,
+    )
+
+
+def pool_view(pool: Pool, now: float) -> PoolView:
+    """A pool at `now`."""
+    return PoolView(
+        name=pool.name,
+        models=pool.models,
+        buckets=tuple(_bucket_view(pool, dimension, now) for dimension in Dimension),
+        cached=pool.cached.total(now),
+    )
+
+
+def _bucket_view(pool: Pool, dimension: Dimension, now: float) -> BucketView:
+    bucket, minute = pool.buckets[dimension], pool.minutes[dimension]
+    requests, tokens = pool.unsent
+    held = {
+        Dimension.REQUESTS: float(requests),
+        Dimension.INPUT: tokens,
+        Dimension.OUTPUT: pool.output_to_come,
+    }[dimension]
+    lately = minute.total(now, FORECAST_SECONDS)
+    coming = max(held, lately if len(pool.line) else 0.0)
+    return BucketView(
+        dimension=dimension,
+        limit=bucket.limit,
+        capacity=bucket.capacity if bucket.known else None,
+        free=bucket.level(now) - held if bucket.known else None,
+        spent=minute.total(now),
+        held=round(held),
+        forecast=round(minute.total(now, 60 - FORECAST_SECONDS) + coming),
+    )
