@@ -75,8 +75,8 @@ def _started(profile: str) -> SimulatedAccount:
         return SimulatedAccount.start(profile)
     except SimulatorError as error:
         raise UsageError(
-            f"the simulated account cannot start: {error}",
-            hint="--profile takes demo, evaluation, start, build, scale or a file",
+            f"the simulated account cannot start: {str(error).partition(' hint:')[0]}",
+            hint="--profile takes demo, evaluation, start, build, scale or a TOML file",
         ) from error
 
 

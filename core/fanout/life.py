@@ -155,8 +155,10 @@ class Life:
 
         thread.closing.append(close)
         now, wall = clock.now(), clock.wall()
+        estimator = Estimator()
         account = Account(
             chance=random.random,
+            estimator=estimator,
             ceiling_max=CEILING_MAX,
             known=tuple(place.state.limits.values()),
             now=now,
@@ -168,7 +170,7 @@ class Life:
             store=journal,
             state=place.state,
             account=account,
-            estimator=Estimator(),
+            estimator=estimator,
             clock=clock,
         )
 

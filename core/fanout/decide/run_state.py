@@ -93,6 +93,18 @@ class RunState:
         return self.rows.copy()
 
 
+THROWN_AWAY = frozenset(
+    {
+        MissingKind.REFUSED,
+        MissingKind.TRUNCATED,
+        MissingKind.INVALID,
+        MissingKind.NO_OUTPUT,
+        MissingKind.STALE,
+    }
+)
+"""Ends whose turns nobody goes on from; what they cost is wasted."""
+
+
 def interrupt(state: RunState, at: float) -> None:
     """End what a dead life left open, as `missing: interrupted`."""
     for row in list(state.rows.values()):
@@ -109,7 +121,8 @@ def interrupt(state: RunState, at: float) -> None:
                 f"at most {worst.total:,} tokens"
             )
         end = End(kind=MissingKind.INTERRUPTED, reason=reason)
-        put(state, row, Status.MISSING, at, lay_aside(state, row.id, tally), end=end)
+        # Its turns are kept: whoever resumes goes on from them.
+        put(state, row, Status.MISSING, at, tally, end=end)
 
 
 def put(  # noqa: PLR0917  positional where a million calls make it matter

@@ -5,10 +5,11 @@
 clock: the record brings its time. Any process that folds the same records holds
 the same state, so a resumed run, a report and a live one cannot disagree.
 
-Usage of answered calls is `useful` while its row may still be done. When the row
-ends missing it becomes `wasted`, and the amount is set aside: a requeue that
-goes on from those turns, or a later life that takes them over, makes it useful
-again. What was in flight at a kill is `in_doubt` at its worst case for good.
+Usage of answered calls is `useful` while its row may still be done from those
+turns: running, or missing for reasons that are not the work's own, since whoever
+resumes goes on from them. An end that nobody can go on from makes it `wasted`, and
+so does a new life, until it takes the turns over. What was in flight at a kill is
+`in_doubt` at its worst case for good.
 
 A row that was dropped keeps its place in the sums: the money was spent.
 """
@@ -26,6 +27,7 @@ from fanout.decide.lifecycle import (
 )
 from fanout.decide.payload import turns_in
 from fanout.decide.run_state import (
+    THROWN_AWAY,
     RunState,
     at_rest,
     count_move,
@@ -302,15 +304,18 @@ def _row_missing(state: RunState, at: float, event: RowMissing) -> None:
     status = next_status(row, event, state.life)
     check_stale(row, event)
     end = End(kind=event.kind, reason=event.reason)
-    put(state, row, status, at, lay_aside(state, row.id, row.tally), end=end)
+    tally = row.tally
+    if event.kind in THROWN_AWAY:
+        tally = lay_aside(state, row.id, tally)
+    put(state, row, status, at, tally, end=end)
 
 
 def _row_requeued(state: RunState, at: float, event: RowRequeued) -> None:
     row = row_of(state, event.row, event)
     status = next_status(row, event, state.life)
     if event.fresh:
+        tally = replace(lay_aside(state, row.id, row.tally), turns=0)
         state.set_aside.pop(row.id, None)
-        tally = replace(row.tally, turns=0)
     else:
         tally = take_up(state, row.id, row.tally)
     # A run that had ended goes on with the row that was reopened.

@@ -44,8 +44,7 @@ class RunLock:
         except OSError as exc:
             raise UsageError(
                 f"{path} cannot be opened: {exc.strerror}",
-                hint="a run that is only to be read needs no lock: "
-                "use `report` or `watch`",
+                hint="a run that is only to be read needs no lock: use `report`",
             ) from exc
         try:
             self._take(run_folder)
@@ -83,8 +82,8 @@ class RunLock:
         by = "another process" if who.pid is None else f"process {who.pid}"
         raise UsageError(
             f"run {run_folder.name} is being worked on by {by}",
-            hint=f"`fanout-tui watch {run_folder.name}` follows it; "
-            "or stop that process first",
+            hint=f"`fanout-tui report {run_folder.name}` says how it stands; "
+            "--fresh begins another run",
         )
 
     def _say(self, holder: Holder) -> None:

@@ -108,6 +108,12 @@ class Report:
         return f"{self.headline}. Exit code: {code}."
 
     @property
+    def because(self) -> str:
+        """Why it ended as it did, where that is more than what the counts say."""
+        counted = self.reason.startswith(f"{self.counts.missing} of ")
+        return "" if self.complete or counted else self.reason
+
+    @property
     def throttles(self) -> str:
         """How often the service said no, and what was taken over, as a sentence."""
         totals = self.totals
@@ -192,7 +198,8 @@ def _report(
     complete = end is not None and end.complete and counts.done == counts.expected
     killed = end is None and state in {"killed", "crashed"}
     exit_code = INCOMPLETE if killed else None
-    finish = "" if complete else finish_command(info)
+    # A run that lives finishes by itself.
+    finish = "" if complete or (end is None and not killed) else finish_command(info)
     return Report(
         run=info.id,
         name=info.name,

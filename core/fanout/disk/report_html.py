@@ -44,6 +44,7 @@ def report_html(report: Report) -> str:
         [
             f"<h1>{text(title)}</h1>",
             f"<p>{text(report.standing)}</p>",
+            f"<p>Because: {text(report.because)}</p>" if report.because else "",
             finish,
             _missing(report.missing),
             "<h2>Phases</h2>",

@@ -26,6 +26,7 @@ def report_md(report: Report) -> str:
         f"# {span(report.name)}: {report.verdict}{simulated}",
         # Its figures and words are the product's own.
         report.standing,
+        *([f"Because: {span(report.because)}"] if report.because else []),
         *_finish(report),
         *_missing(report.missing),
         "## Phases",

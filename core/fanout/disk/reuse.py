@@ -36,8 +36,7 @@ class Reuse:
     def __init__(self) -> None:
         self._results: dict[str, list[Reusable]] = defaultdict(list)
         self._partials: dict[str, list[Partial]] = defaultdict(list)
-        self._known: dict[str, set[str]] = defaultdict(set)
-        self._asked: dict[str, str] = {}
+        self._known: dict[RowId, set[str]] = defaultdict(set)
         self.runs: tuple[str, ...] = ()
         """Ids of the runs that were searched, the preferred first."""
         self.notes: list[str] = []
@@ -55,7 +54,6 @@ class Reuse:
 
     def take(self, fingerprint: str, key: str) -> Reusable | None:
         """Return a result that nobody has taken yet, or None."""
-        self._asked[key] = fingerprint
         while (result := _pick(self._results.get(fingerprint), key)) is not None:
             if self._reads(result.run, result.row, result.load_value):
                 return result
@@ -67,7 +65,6 @@ class Reuse:
         Only one of the same key: half a conversation may have left traces, in
         files for instance, that belong to its row.
         """
-        self._asked[key] = fingerprint
         kept = [p for p in self._partials.get(fingerprint, ()) if p.row.key == key]
         for partial in sorted(kept, key=lambda partial: -partial.turns):
             self._partials[fingerprint].remove(partial)
@@ -84,13 +81,13 @@ class Reuse:
             return False
         return True
 
-    def changed(self, key: str) -> bool:
-        """Say whether the key is known, but only for other content.
+    def changed(self, row: RowId, fingerprint: str) -> bool:
+        """Say whether the row is known, but only for other content.
 
         Asked after `take` and `partial` have found nothing: this is why.
         """
-        known = self._known.get(key, set())
-        return bool(known) and self._asked.get(key) not in known
+        known = self._known.get(row, set())
+        return bool(known) and fingerprint not in known
 
     def add(self, harvests: Iterable[Harvest]) -> None:
         """Index what runs have left, the preferred run first."""
@@ -100,7 +97,7 @@ class Reuse:
         superseded = {id(p) for harvest in harvests for p in harvest.superseded}
         for harvest in harvests:
             for result in harvest.finished():
-                self._known[result.row.key].add(result.fingerprint)
+                self._known[result.row].add(result.fingerprint)
                 if result.run != harvest.run:
                     slot = (result.run, result.fingerprint)
                     holder = claimed.setdefault(slot, harvest.run)
@@ -108,7 +105,7 @@ class Reuse:
                         continue
                 self._results[result.fingerprint].append(result)
             for partial in harvest.partials():
-                self._known[partial.row.key].add(partial.fingerprint)
+                self._known[partial.row].add(partial.fingerprint)
                 if id(partial) not in superseded:
                     self._partials[partial.fingerprint].append(partial)
 

@@ -8,6 +8,7 @@ from fanout.disk.lock import RunLock, holder
 from fanout.disk.reading import fold
 from fanout.disk.rundir import read_manifest, run_folders
 from fanout.errors import UsageError
+from fanout.words.events import RunEnded
 from fanout.words.snapshot import Counts, Totals
 
 RUNNING = "running"
@@ -54,7 +55,7 @@ def summary(folder: Path) -> RunSummary:
             manifest.arguments if manifest else (start.arguments if start else ())
         ),
         simulated=(manifest.simulated if manifest else bool(start and start.simulated)),
-        state=_word(folder, folded.state.end is not None, folded.state.counts),
+        state=_word(folder, folded.state.end),
         accepted=state.end is not None and state.end.accepted,
         exit_code=None if state.end is None else state.end.exit_code,
         life=state.life,
@@ -86,12 +87,12 @@ def delete_run(folder: Path, *, now: float) -> None:
         shutil.rmtree(folder)
 
 
-def _word(folder: Path, ended: bool, counts: Counts) -> str:
+def _word(folder: Path, end: RunEnded | None) -> str:
     if holder(folder) is not None:
         return RUNNING
-    if not ended:
+    if end is None:
         return KILLED
-    return COMPLETE if counts.done == counts.expected else INCOMPLETE
+    return COMPLETE if end.complete else INCOMPLETE
 
 
 def _size(folder: Path) -> int:

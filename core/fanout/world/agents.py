@@ -219,7 +219,6 @@ class Agents:
                 max_tokens=work.spec.max_tokens,
                 on_answer=self._answered,
                 on_final=self._failed,
-                remaining=float(work.spec.estimate),
             )
         )
 

@@ -26,6 +26,7 @@ from fanout.words.model import Usage
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
 from fanout.world.clock import Clock
 from fanout.world.credentials import Credentials
+from fanout.world.safecall import run_in_daemon
 from fanout.world.watchdog import Guard, Silent, Watchdog
 
 OK = 200
@@ -82,6 +83,7 @@ class Api:
         self._watchdog = Watchdog()
         self._ticker: asyncio.Task[None] | None = None
         self._opening: asyncio.Task[None] | None = None
+        self._closing = False
         self._sdk: Any = None
         self._client: Any = None
 
@@ -91,12 +93,15 @@ class Api:
 
     async def _open(self) -> None:
         """Import the SDK in a thread and build its client."""
-        self._sdk = await asyncio.to_thread(self._import)
+        # A daemon: a run that ends at once does not wait for seconds of import.
+        self._sdk = await run_in_daemon(self._import)
         self._client = await asyncio.to_thread(self._build)
         self._ticker = asyncio.create_task(self._watchdog.run(), name="watchdog")
 
     async def close(self) -> None:
         """Close connections."""
+        self._closing = True
+        self._may_import.set()
         for task in (self._opening, self._ticker):
             if task is not None:
                 task.cancel()
@@ -106,6 +111,8 @@ class Api:
     def _import(self) -> Any:
         # Two seconds of work that would hold up the first paint of a screen.
         self._may_import.wait(IMPORT_SECONDS_MAX)
+        if self._closing:
+            return None
         return importlib.import_module("anthropic")
 
     def _build(self) -> Any:

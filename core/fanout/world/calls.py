@@ -10,12 +10,12 @@ retried and shown alike.
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from aiolimiter import AsyncLimiter
 
-from fanout.decide.account import Ticket
 from fanout.decide.budget import Purse
+from fanout.decide.line import Ask, Ticket
 from fanout.decide.losses import failed, given_up
 from fanout.decide.order import priority
 from fanout.decide.retry import Verdict, classify, next_try
@@ -84,7 +84,13 @@ class Calls:
         if refusal is not None:
             request.on_final(request, MissingKind.REJECTED, *refusal)
             return
-        request.need = core.estimator.need(
+        self._waiting[request.row] = request
+        core.account.enqueue(self._ticket(request, ready), core.clock.now())
+
+    def _ticket(self, request: Request, ready: float) -> Ticket:
+        row = self._core.state.rows[request.row]
+        # The account prices the ask anew until it starts, by what it has learned.
+        asked = Ask(
             model=request.model,
             phase=request.row.phase,
             turn=request.turn,
@@ -93,13 +99,7 @@ class Calls:
             cached=request.cached,
             max_tokens=request.max_tokens,
         )
-        request.need = replace(request.need, cached=request.cached)
-        self._waiting[request.row] = request
-        core.account.enqueue(self._ticket(request, ready), core.clock.now())
-
-    def _ticket(self, request: Request, ready: float) -> Ticket:
-        assert request.need is not None
-        row = self._core.state.rows[request.row]
+        request.need = self._core.estimator.price(asked)
         return Ticket(
             row=request.row,
             pool=request.pool,
@@ -107,9 +107,9 @@ class Calls:
             priority=priority(
                 throttled=request.tries.limits + request.tries.troubles > 0,
                 turns_done=request.turn - 1,
-                remaining=request.remaining,
                 order=row.order,
             ),
+            ask=asked,
             ready=ready,
         )
 
@@ -160,12 +160,13 @@ class Calls:
     def refusal(self, ticket: Ticket) -> str:
         """Say why the budget does not allow a start; empty when it does."""
         request = self._waiting[ticket.row]
-        return self._purse.refusal(request.model, request.worst)
+        return self._purse.refusal(request.model, ticket.need.worst)
 
     def start(self, ticket: Ticket) -> None:
         """Admit a call: journal the intent, then send it."""
         core = self._core
         request = self._waiting.pop(ticket.row)
+        request.need = ticket.need
         call = core.state.next_call
         seq = core.record(
             CallAdmitted(

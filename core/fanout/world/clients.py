@@ -248,7 +248,6 @@ class Clients:
                 on_answer=self._answered,
                 on_final=self._failed,
                 sink=order.sink,
-                remaining=float(line.spec.estimate),
                 answer=lambda outcome: turn_of(order.body, outcome.message),
             )
         )

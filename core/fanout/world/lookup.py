@@ -42,8 +42,8 @@ class Earlier(Protocol):
         """Return a half-done conversation, or None."""
         ...
 
-    def changed(self, key: str) -> bool:
-        """Say whether the key is known under another fingerprint."""
+    def changed(self, row: RowId, fingerprint: str) -> bool:
+        """Say whether the row is known under another fingerprint only."""
         ...
 
 
@@ -84,7 +84,7 @@ class Lookup:
         partial = self._earlier.partial(mark, row.key)
         if partial is not None:
             return self._half_done(row, partial)
-        if self._earlier.changed(row.key):
+        if self._earlier.changed(row, mark):
             return Found(row=row, note="starts over: what determines it has changed")
         return Found(row=row)
 

@@ -53,8 +53,6 @@ class Request:
     """Somebody has read a part of the stream: it cannot be begun again."""
     answer: Callable[[Answered], Any] = lambda outcome: outcome.message["content"]
     """What of an answer is journaled: its content blocks."""
-    remaining: float = 0.0
-    """Tokens this row is still expected to need, this call included."""
 
     @property
     def worst(self) -> Usage:

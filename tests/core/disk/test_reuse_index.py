@@ -277,11 +277,13 @@ def test_a_key_with_other_content_has_changed(
     Told(tmp_path, "aaaa").done("a", 1, "1:old").done("b", 1, "1:b")
     reuse = index()
     assert reuse.take("1:new", "a") is None
-    assert reuse.changed("a")
+    assert reuse.changed(RowId("audit", "a"), "1:new")
     assert reuse.take("1:b", "b") is not None
     assert reuse.take("1:b", "b") is None
-    assert not reuse.changed("b")
-    assert not reuse.changed("never")
+    assert not reuse.changed(RowId("audit", "b"), "1:b")
+    assert not reuse.changed(RowId("audit", "never"), "1:x")
+    # A key is a label within its phase: another phase's row is another row.
+    assert not reuse.changed(RowId("other", "a"), "1:new")
 
 
 def test_a_conversation_is_kept_from_its_first_entry_to_its_last(

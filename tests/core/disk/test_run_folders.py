@@ -158,7 +158,7 @@ def test_a_second_opener_is_told_who_holds_the_run(tmp_path: Path) -> None:
             UsageError, match=f"worked on by process {os.getpid()}"
         ) as caught:
             RunLock(folder, now=NOW)
-        assert "fanout-tui watch" in caught.value.hint
+        assert "fanout-tui report" in caught.value.hint
     assert holder(folder) is None
     RunLock(folder, now=NOW).release()
 

@@ -90,12 +90,13 @@ class Bench:
         self.reopened: list[RowId] = []
         self.earlier: Sequence[Record] = ()
         self._ended_at = 0.0
-        account = Account(chance=chance)
+        estimator = Estimator()
+        account = Account(chance=chance, estimator=estimator)
         self.core = Core(
             store=self.journal,
             state=state or RunState(),
             account=account,
-            estimator=Estimator(),
+            estimator=estimator,
             clock=self.clock,
         )
         purse = Purse(budget, spent or {})

@@ -258,12 +258,19 @@ def test_a_refusal_is_a_state_with_cause_and_time(
     assert state.totals.wasted == row.tally.wasted == PAID
 
 
-def test_usage_of_a_missing_row_is_wasted_until_its_turns_are_taken_up() -> None:
+def test_turns_that_can_be_gone_on_from_are_not_wasted() -> None:
     state = told(life(1), scheduled(), admitted(), answered(), missing())
-    assert (state.totals.useful, state.totals.wasted) == (Usage(), PAID)
+    assert (state.totals.useful, state.totals.wasted) == (PAID, Usage())
     told(RowRequeued(row=A), state=state)
     assert (state.totals.useful, state.totals.wasted) == (PAID, Usage())
     assert state.rows[A].tally.turns == 1
+
+
+def test_turns_that_led_to_their_own_end_are_wasted() -> None:
+    state = told(
+        life(1), scheduled(), admitted(), answered(), missing(MissingKind.INVALID)
+    )
+    assert (state.totals.useful, state.totals.wasted) == (Usage(), PAID)
 
 
 def test_a_fresh_requeue_leaves_the_waste() -> None:

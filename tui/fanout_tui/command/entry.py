@@ -11,6 +11,15 @@ from fanout.version import VERSION
 from fanout_tui.command import options as reading
 from fanout_tui.command.say import problem, write
 
+USAGE_OF = {
+    "demo": "demo [--no-tui | --json] [--ascii] [--report FILE]",
+    "check": "check script.py [script arguments]",
+    "runs": "runs [--delete RUN] [--run-dir DIR]",
+    "report": "report [RUN] [--format json|md|csv|html] [--run-dir DIR]",
+    "resume": "resume [options] RUN",
+    "simulate": "simulate [--profile NAME|FILE] [--port N] [--seed N]",
+}
+
 Verb = Callable[[Sequence[str], Mapping[str, str]], int]
 
 
@@ -35,7 +44,11 @@ def entry(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> 
 
 def _dispatch(arguments: list[str], environ: Mapping[str, str]) -> int:
     if arguments and arguments[0] in reading.VERBS:
-        return _verb(arguments[0])(arguments[1:], environ)
+        verb = _verb(arguments[0])
+        if {"-h", "--help"} & set(arguments[1:2]):
+            write(f"usage: fanout-tui {USAGE_OF[arguments[0]]}\n\n{verb.__doc__}")
+            return COMPLETE
+        return verb(arguments[1:], environ)
     space = reading.parser().parse_args(arguments)
     if space.version:
         write(f"fanout-tui {VERSION}")

@@ -15,6 +15,7 @@ from fanout.config import DEFAULT_MODEL, Config
 from fanout.decide.budget import Budget
 from fanout.decide.ending import Tolerance
 from fanout.errors import UsageError
+from fanout_tui.command.say import warn
 
 VERBS = ("demo", "check", "runs", "report", "resume", "simulate")
 SUFFIXES = (".json", ".md", ".csv", ".html")
@@ -148,6 +149,7 @@ def _output_options(top: argparse.ArgumentParser) -> None:
 def understand(space: argparse.Namespace, environ: Mapping[str, str]) -> Options:
     """Turn parsed words into options. Raises `UsageError`."""
     script, *arguments = space.rest
+    _warn_of_strays(arguments)
     config = Config(
         script=Path(script),
         arguments=tuple(arguments),
@@ -175,22 +177,35 @@ def understand(space: argparse.Namespace, environ: Mapping[str, str]) -> Options
     )
 
 
+def _warn_of_strays(arguments: Sequence[str]) -> None:
+    """An option of ours behind the script is the script's: say so, it may cost."""
+    ours = {name for action in parser()._actions for name in action.option_strings}  # noqa: SLF001
+    for word in arguments:
+        if word.partition("=")[0] in ours:
+            warn(
+                f"fanout-tui: `{word}` stands after the script and is the script's own"
+                "\nhint: options of fanout-tui go before the script"
+            )
+
+
 def _needs_ascii(environ: Mapping[str, str]) -> bool:
     return environ.get("TERM") == "linux"
 
 
 def _concurrency(text: str) -> int | None:
-    return None if text == "auto" else _positive(text, "--concurrency")
+    if text == "auto":
+        return None
+    return _positive(text, "--concurrency", "auto, or for instance 20")
 
 
-def _positive(text: str | None, option: str) -> int | None:
+def _positive(text: str | None, option: str, hint: str = "") -> int | None:
     if text is None:
         return None
     digits = text.replace("_", "").replace(",", "")
     if not digits.isdigit() or int(digits) < 1:
         raise UsageError(
             f"{option} takes a whole number above 0, not `{text}`",
-            hint=f"for instance {option} 100000",
+            hint=hint or f"for instance {option} 100000",
         )
     return int(digits)
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from fanout.disk.files import write_atomic
@@ -11,7 +12,7 @@ from fanout.disk.results import write_results
 from fanout.errors import FanoutError
 from fanout.words.snapshot import Snapshot
 from fanout.world.clock import SystemClock
-from fanout_tui.command.say import problem, write
+from fanout_tui.command.say import write_raw
 
 ALWAYS = ("report.json", "report.md")
 """Written into the run's folder at every end."""
@@ -24,29 +25,38 @@ def export(snapshot: Snapshot, paths: Sequence[str]) -> list[str]:
     return [_written(snapshot, path) for path in wanted]
 
 
-def write_all(snapshot: Snapshot, asked: Sequence[Path]) -> list[Path]:
-    """Write everything that is due at the end of a life; returns the reports."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What could be written at the end of a life."""
+
+    reports: list[Path]
+    """What people are told of: what they asked for, else the one to read."""
+    problems: list[str]
+
+
+def write_all(snapshot: Snapshot, asked: Sequence[Path]) -> Written:
+    """Write everything that is due at the end of a life."""
+    problems = []
     folder = Path(snapshot.run.folder)
     paths = [*asked, *(folder / name for name in ALWAYS)]
     for path in paths:
         said = _written(snapshot, path)
         if said.startswith("cannot"):
-            problem(said, "write it later with: fanout-tui report " + snapshot.run.id)
+            problems.append(said)
     try:
         write_results(folder)
         if snapshot.end is not None and snapshot.end.result:
             write_atomic(folder / "result.json", _result(snapshot.end.result))
     except OSError as error:
-        problem(f"results cannot be written: {error.strerror}", "the journal has them")
-    # People are told of the one they asked for, else of the one to read.
+        problems.append(f"cannot write the results: {error.strerror or error}")
     shown = asked or [folder / ALWAYS[1]]
-    return [path for path in shown if path.exists()]
+    return Written([path for path in shown if path.exists()], problems)
 
 
 def print_report(folder: Path, form: str) -> None:
     """Print the report of a run on disk."""
     report = report_of(folder, generated_at=SystemClock().wall())
-    write(FORMATS[form](report).rstrip("\n"))
+    write_raw(FORMATS[form](report))
 
 
 def _written(snapshot: Snapshot, path: Path) -> str:

@@ -7,15 +7,17 @@ returned after it.
 """
 
 import importlib
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from fanout.account import reach
-from fanout.decide.ending import DEFECT
+from fanout.decide.ending import DEFECT, USAGE
+from fanout.errors import UsageError
 from fanout.life import Life, Setting
 from fanout.place import open_place
 from fanout.script.loading import locate
@@ -25,7 +27,7 @@ from fanout.words.snapshot import Snapshot
 from fanout.world.clock import Clock, SystemClock
 from fanout_tui.command.options import Options
 from fanout_tui.command.reports import export, write_all
-from fanout_tui.command.say import through, warn, write
+from fanout_tui.command.say import problem, through, warn, write
 from fanout_tui.command.signals import listening
 from fanout_tui.command.transcripts import Handle
 from fanout_tui.stdio import Stdio
@@ -171,23 +173,41 @@ def _end(life: Life, handle: Handle, options: Options) -> Ran:
         return Ran(DEFECT, snapshot)
     if snapshot is None or snapshot.end is None:
         return Ran(DEFECT, snapshot)
+    if _never_began(life, snapshot):
+        return Ran(USAGE, snapshot)
     written = write_all(snapshot, options.config.reports)
     if not options.json:
         from fanout_tui.summary import summary  # noqa: PLC0415
 
         _traceback(life)
-        write(summary(snapshot, written))
+        write(summary(snapshot, written.reports))
         if snapshot.end.result:
             write(snapshot.end.result)
+    for text in written.problems:
+        problem(text, f"write it later with: fanout-tui report {snapshot.run.id}")
     return Ran(snapshot.end.exit_code, snapshot)
+
+
+def _never_began(life: Life, snapshot: Snapshot) -> bool:
+    """A script that could not be run as given leaves a sentence, and no run."""
+    end = life.script_end
+    if end is None or not isinstance(end.error, UsageError):
+        return False
+    problem(end.text, end.error.hint)
+    if snapshot.counts.expected or snapshot.run.life > 1:
+        return False
+    with suppress(OSError):
+        shutil.rmtree(snapshot.run.folder)
+    return True
 
 
 def _traceback(life: Life) -> None:
     """What the script raised, as Python would have shown it."""
     end = life.script_end
-    if end is not None and end.outcome == "raised" and end.traceback:
-        hint = getattr(end.error, "hint", "")
-        warn(f"{end.text}\nhint: {hint}" if hint else end.traceback.rstrip())
+    if end is None or isinstance(end.error, UsageError):
+        return
+    if end.outcome == "raised" and end.traceback:
+        warn(end.traceback.rstrip())
 
 
 def _crashed(life: Life) -> None:

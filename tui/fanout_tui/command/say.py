@@ -17,6 +17,13 @@ def write(text: str) -> None:
     _put(_own[-1][0] if _own else sys.stdout, text)
 
 
+def write_raw(text: str) -> None:
+    """Put text on stdout byte for byte; it was made safe where it was made."""
+    with suppress(OSError, ValueError):
+        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+        sys.stdout.buffer.flush()
+
+
 def warn(text: str) -> None:
     """Put one or more lines on stderr."""
     _put(_own[-1][1] if _own else sys.stderr, text)
