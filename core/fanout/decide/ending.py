@@ -52,6 +52,34 @@ def tolerated(spec: str | None, expected: int) -> int:
     return int(spec)
 
 
+def shortfall(
+    ended: Mapping[str, tuple[int, int]],
+    *,
+    overall: str | None,
+    by_phase: Mapping[str, str],
+) -> str:
+    """Say which stated tolerance the ended phases fall short of; empty for none.
+
+    `ended` gives (expected, missing) of each phase whose rows have all ended.
+    """
+    rest_expected = rest_missing = 0
+    for phase, (expected, missing) in ended.items():
+        if phase in by_phase:
+            allowed = tolerated(by_phase[phase], expected)
+            if missing > allowed:
+                return (
+                    f"phase {phase} fell short: {missing} of {expected} missing, "
+                    f"{allowed} allowed"
+                )
+        else:
+            rest_expected += expected
+            rest_missing += missing
+    if overall is not None and rest_missing > tolerated(overall, rest_expected):
+        allowed = tolerated(overall, rest_expected)
+        return f"{rest_missing} of {rest_expected} missing, {allowed} allowed"
+    return ""
+
+
 def is_accepted(
     ending: Ending, *, overall: str | None, by_phase: Mapping[str, str]
 ) -> bool:

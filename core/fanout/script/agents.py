@@ -63,6 +63,8 @@ class Plan:
             model=self.model,
             max_tokens=self.max_tokens,
             max_turns=self.max_turns,
+            sources=self.inputs.sources,
+            holes=self.inputs.holes,
             upstream=self.inputs.upstream,
         )
 

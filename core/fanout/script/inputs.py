@@ -32,6 +32,7 @@ from fanout.errors import UsageError
 from fanout.script.plain import is_model, strict_json
 from fanout.script.results import NAMES_SHOWN, Done, Missing, Results
 from fanout.words.clean import well_formed
+from fanout.words.model import RowId
 
 Item = Done[Any] | Missing
 
@@ -45,6 +46,10 @@ class Rendered:
     """One of all but files, then one of each partition's content."""
     upstream: str | None = None
     """Why there is nothing to work on; None when there is."""
+    sources: tuple[RowId, ...] = ()
+    """Rows whose results are in it, missing ones included."""
+    holes: tuple[RowId, ...] = ()
+    """Those of them that were missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,13 @@ def render(inputs: Any, *, readable: frozenset[str] = frozenset()) -> Rendered:
         raise _unknown(inputs)
     blocks = [_plain(_stated(statement)) for statement in _statements(loose)]
     whole = _joined([*blocks, _block(inputs, readable)], "\n\n")
-    return Rendered(well_formed(whole.text), (_sha256(whole.outline), *whole.digests))
+    sources, holes = _rows(inputs, loose)
+    return Rendered(
+        text=well_formed(whole.text),
+        digests=(_sha256(whole.outline), *whole.digests),
+        sources=sources,
+        holes=holes,
+    )
 
 
 # What is there, and what is not
@@ -98,6 +109,20 @@ def _wholes(inputs: Any) -> Iterator[Results[Any]]:
     elif isinstance(inputs, list | tuple):
         for value in inputs:
             yield from _wholes(value)
+
+
+def _rows(
+    inputs: Any, loose: list[Item]
+) -> tuple[tuple[RowId, ...], tuple[RowId, ...]]:
+    """All rows among the inputs, and the missing ones of their wholes."""
+    items = [*loose, *(item for whole in _wholes(inputs) for item in whole)]
+    scopes = [item.scope for item in items if item.scope is not None]
+    scopes += [whole.scope for whole in _wholes(inputs)]
+    holes = [item.row for item in items if isinstance(item, Missing)]
+    holes += [row for scope in scopes for row in scope.missing]
+    holes = list(dict.fromkeys(holes))
+    sources = dict.fromkeys([*(item.row for item in items), *holes])
+    return tuple(sources), tuple(holes)
 
 
 def _nothing_done(inputs: Any, loose: list[Item]) -> Iterator[str]:

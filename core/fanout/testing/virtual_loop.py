@@ -11,7 +11,6 @@ import selectors
 from collections.abc import Callable
 from typing import Any
 
-
 NUDGE = 1e-7
 """Seconds that pass in every turn of the loop: a timer that is due by all but a
 rounding error would otherwise be set again and again at the same instant."""

@@ -37,6 +37,10 @@ class AgentOrder:
     model: str | None
     max_tokens: int | None
     max_turns: int | None
+    sources: tuple[RowId, ...] = ()
+    """Rows whose results are among the inputs, missing ones included."""
+    holes: tuple[RowId, ...] = ()
+    """Those of them that were missing."""
     upstream: str | None = None
     """Set when an input is missing as a whole: the reason; nothing is sent."""
 

@@ -22,6 +22,7 @@ from fanout.world.outputs import OutputFolder
 from fanout.world.performers import Performers, Threads
 from fanout.world.rows import Rows
 from fanout.world.snapshots import Publisher
+from fanout.world.stale import Stale
 from fanout.world.stopping import Stopping
 
 
@@ -71,6 +72,7 @@ class Desks:
     agents: Agents
     clients: Clients
     stopping: Stopping
+    stale: Stale
 
 
 def build_desks(core: Core, world: World) -> Desks:
@@ -112,5 +114,10 @@ def build_desks(core: Core, world: World) -> Desks:
         rows, calls, finish_clients=clients.finish, stop_tools=agents.stop_tools
     )
     return Desks(
-        rows=rows, calls=calls, agents=agents, clients=clients, stopping=stopping
+        rows=rows,
+        calls=calls,
+        agents=agents,
+        clients=clients,
+        stopping=stopping,
+        stale=Stale(core, rows, calls),
     )

@@ -82,8 +82,8 @@ class Engine:
             said.PhaseCame: lambda m: rows.enter_phase(m.phase, m.allow_missing),
             said.ExpectCame: lambda m: rows.expect(m.rows),
             said.WithdrawCame: lambda m: rows.withdraw(m.rows),
-            said.AgentsCame: agents.came,
-            said.ClientCame: desks.clients.came,
+            said.AgentsCame: self._agents_came,
+            said.ClientCame: self._client_came,
             said.ClientGone: desks.clients.gone,
             said.FinishMissing: self._finish_missing,
             said.ReleaseCame: lambda _: None,
@@ -142,6 +142,16 @@ class Engine:
         core.committed()
         self._settle()
         self.publisher.publish()
+
+    def _agents_came(self, message: said.AgentsCame) -> None:
+        phases = dict.fromkeys(order.row.phase for order in message.orders)
+        self.desks.stopping.hold_to_tolerance(phases)
+        self.desks.stale.note(message.orders)
+        self.desks.agents.came(message)
+
+    def _client_came(self, message: said.ClientCame) -> None:
+        self.desks.stopping.hold_to_tolerance((message.order.phase,))
+        self.desks.clients.came(message)
 
     def _is_too_late(self) -> bool:
         """The run has ended: what a thread of the script still asks is not done."""

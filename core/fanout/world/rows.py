@@ -70,6 +70,8 @@ class Rows:
         self._core = core
         self._out = out
         self.works: dict[RowId, Work] = {}
+        self.on_done: Callable[[RowId], None] = lambda _: None
+        """Told of every row that is done."""
 
     def enter_phase(self, phase: str, allow_missing: str | None) -> None:
         """Declare a phase, or state its tolerance."""
@@ -144,6 +146,7 @@ class Rows:
             )
         )
         self._tell(row, seq, value, None)
+        self.on_done(row)
 
     def missing(
         self, row: RowId, kind: MissingKind, reason: str, kept: Any = None

@@ -11,7 +11,7 @@ the run then ends once more.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from fanout.decide.ending import (
     COMPLETE,
@@ -20,9 +20,10 @@ from fanout.decide.ending import (
     Tolerance,
     exit_code,
     is_accepted,
+    shortfall,
 )
 from fanout.words.commands import Stop
-from fanout.words.events import RowDropped, RunEnded, ScriptEnded, StopAsked
+from fanout.words.events import Noted, RowDropped, RunEnded, ScriptEnded, StopAsked
 from fanout.words.model import MissingKind, Status
 from fanout.words.snapshot import RunEnd
 from fanout.world.calls import Calls
@@ -52,6 +53,8 @@ class Stopping:
         self._cancel_script = cancel_script
         self._publisher = publisher
         self._usage_error = False
+        self._begun: set[str] = set()
+        """Phases that have asked for something."""
         self.rows: Rows
         self.calls: Calls
         self._finish_clients: Callable[[], None]
@@ -113,6 +116,37 @@ class Stopping:
         """Nothing can succeed on this account: stop, and keep what flies."""
         self.stop(Stop("drain", "account", reason))
 
+    def hold_to_tolerance(self, phases: Iterable[str]) -> None:
+        """Stop before a phase spends when an earlier one fell short.
+
+        Only where a tolerance was stated: with none, the next phase is told of
+        the holes and goes on.
+        """
+        fresh = [phase for phase in phases if phase not in self._begun]
+        if not fresh:
+            return
+        self._begun.update(fresh)
+        by_phase = self._by_phase()
+        if self._tolerance.overall is None and not by_phase:
+            return
+        said = shortfall(
+            self._ended_phases(), overall=self._tolerance.overall, by_phase=by_phase
+        )
+        if said:
+            self.stop(Stop("drain", "tolerance", said))
+
+    def _ended_phases(self) -> dict[str, tuple[int, int]]:
+        figures: dict[str, tuple[int, int]] = {}
+        still_open = set()
+        for row in self._core.state.rows.values():
+            phase, status = row.id.phase, row.status
+            if status not in (Status.DONE, Status.MISSING):
+                still_open.add(phase)
+            expected, missing = figures.get(phase, (0, 0))
+            is_missing = int(status is Status.MISSING)
+            figures[phase] = (expected + 1, missing + is_missing)
+        return {p: f for p, f in figures.items() if p not in still_open}
+
     def script_came(self, message: ScriptCame) -> None:
         """`main` came to its end."""
         self._usage_error = message.usage_error
@@ -168,6 +202,10 @@ class Stopping:
             complete=complete,
             accepted=bool(holes) and accepted and code == COMPLETE,
         )
+        for phase in self._tolerance.by_phase:
+            if phase not in state.phases:
+                text = f"--allow-missing names the phase {phase}, which there was not"
+                core.record(Noted(source="engine", text=text))
         self._publisher.end = self._told(event, script)
         core.record(event)
 

@@ -454,3 +454,76 @@ def test_no_answer_is_asked_for_twice(tmp_path: Path) -> None:
     answers = [e for e in bench.journal.events if isinstance(e, CallAnswered)]
     assert len(answers) == len(api.bodies) == 10
     assert all(r.status is Status.DONE for r in bench.state.rows.values())
+
+
+def test_a_late_result_makes_stale_what_was_made_without_it(tmp_path: Path) -> None:
+    def reply(body: Mapping[str, Any], number: int) -> Any:
+        if prompt_of(body) == "do late" and bench.clock.now() < 30:
+            return refused(400, "invalid_request_error")
+        return answered()
+
+    bench = Bench(ScriptedApi(reply), tmp_path, linger=True)
+    late, summary = RowId("main", "late"), RowId("main", "summary")
+    bench.schedule(order("late"), order("other"))
+
+    def goes_on() -> None:
+        bench.schedule(
+            order("summary", sources=(late, RowId("main", "other")), holes=(late,)),
+        )
+
+    def once_more() -> None:
+        bench.schedule(order("slides", sources=(summary,)))
+        bench.returns()
+
+    def prepare() -> None:
+        bench.at(10.0, goes_on)
+        bench.at(20.0, once_more)
+        bench.at(40.0, lambda: bench.core.post(Requeue((late,))))
+        bench.at(60.0, lambda: bench.core.post(said.Close()))
+
+    assert bench.run(prepare) == 3
+    assert bench.status() == {
+        "main/late": "done",
+        "main/other": "done",
+        "main/summary": "missing",
+        "main/slides": "missing",
+    }
+    end = bench.state.rows[summary].end
+    assert end is not None
+    assert (end.kind, end.reason) == (MissingKind.STALE, "made without main/late")
+
+
+def test_a_phase_that_falls_short_stops_the_run_before_the_next_spends(
+    tmp_path: Path,
+) -> None:
+    api = ScriptedApi(lambda *_: refused(400, "invalid_request_error"))
+    bench = Bench(api, tmp_path)
+    bench.port.enter_phase("q", "1")
+    bench.schedule(*(order(f"k{n}", "q") for n in range(3)))
+
+    def prepare() -> None:
+        bench.at(10.0, lambda: bench.schedule(order("next", "later")))
+
+    assert bench.run(prepare) == 3
+    assert len(api.bodies) == 3
+    assert bench.state.stop is not None
+    assert bench.state.stop.reason == "phase q fell short: 3 of 3 missing, 1 allowed"
+    end = bench.state.rows[RowId("later", "next")].end
+    assert end is not None
+    assert end.kind is MissingKind.STOPPED
+
+
+def test_without_a_stated_tolerance_the_next_phase_goes_on(tmp_path: Path) -> None:
+    def reply(body: Mapping[str, Any], number: int) -> Any:
+        bad = prompt_of(body) != "do next"
+        return refused(400, "invalid_request_error") if bad else answered()
+
+    bench = Bench(ScriptedApi(reply), tmp_path)
+    bench.schedule(*(order(f"k{n}", "q") for n in range(3)))
+
+    def prepare() -> None:
+        bench.at(10.0, lambda: bench.schedule(order("next", "later")))
+        bench.at(11.0, bench.returns)
+
+    assert bench.run(prepare) == 3
+    assert bench.state.rows[RowId("later", "next")].status is Status.DONE

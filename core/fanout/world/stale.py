@@ -1,0 +1,37 @@
+"""Rows that a late result makes stale: ended as missing, to be redone on a resume."""
+
+from collections.abc import Sequence
+
+from fanout.decide.lineage import Lineage
+from fanout.words.model import MissingKind, RowId, Status
+from fanout.words.orders import AgentOrder
+from fanout.world.calls import Calls
+from fanout.world.core import Core
+from fanout.world.rows import Rows
+
+
+class Stale:
+    """Watches which rows were given which holes."""
+
+    def __init__(self, core: Core, rows: Rows, calls: Calls) -> None:
+        self._core = core
+        self._rows = rows
+        self._calls = calls
+        self._lineage = Lineage()
+        rows.on_done = self.late
+
+    def note(self, orders: Sequence[AgentOrder]) -> None:
+        """Remember what these were given."""
+        for order in orders:
+            if order.sources:
+                self._lineage.given(order.row, order.sources, order.holes)
+
+    def late(self, row: RowId) -> None:
+        """A row is done; whoever was told that it is missing is stale."""
+        for stale, why in self._lineage.stale_by(row):
+            known = self._core.state.rows.get(stale)
+            if known is None or known.status is Status.MISSING:
+                continue
+            if not self._calls.give_up(stale, MissingKind.STALE, why):
+                self._core.flying.discard(stale)
+                self._rows.missing(stale, MissingKind.STALE, why)
