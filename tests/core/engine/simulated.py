@@ -177,10 +177,19 @@ class Life(Bench):
 
     def _interfere(self, row: RowId) -> None:
         """Somebody cancels a row in the moment its answer comes."""
-        if not self.steady and self.random.random() < self.weather.meddling:
+        r = self.random
+        if self.steady or r.random() > self.weather.meddling:
+            return
+        # At once, or while its answer is on the way to the disk, or its tools run.
+        moment = self._now() + r.choice((0.02, r.random() * 3))
+        if r.random() < 0.4:
+            moment = self._now()
             self.core.post(ask.CancelRow(row))
-            if self.random.random() < 0.3:
-                self.core.post(ask.Requeue((row,)))
+        else:
+            self.at(moment, lambda: self.core.post(ask.CancelRow(row)))
+        if r.random() < 0.6:
+            again = ask.Requeue((row,))
+            self.at(moment + r.random() * 0.1, lambda: self.core.post(again))
 
     # -- the script --------------------------------------------------------
 
@@ -191,13 +200,15 @@ class Life(Bench):
         r = self.random
         rows = self.wanted()
         r.shuffle(rows)
+        if not self.steady and r.random() < 0.3:
+            self.port.expect((RowId("main", "ghost"),))
         at = 0.0
         for row in rows:
             at += r.expovariate(1.0)
             self.at(at, lambda row=row: self._want(row))  # type: ignore[misc]
-        clients = [] if self.steady else list(range(r.randrange(6)))
+        clients = [] if self.steady else list(range(r.randrange(9)))
         for number in clients:
-            at += r.expovariate(1.0)
+            at += r.expovariate(4.0)
             self.at(at, lambda n=number: self._call(n))  # type: ignore[misc]
         self._end_script(at)
         if not self.steady:
@@ -255,7 +266,7 @@ class Life(Bench):
             self.facts.replies[number] += 1
 
         self.port.call(asked, reply)
-        if r.random() < 0.2:
+        if r.random() < 0.3:
             self.facts.asked[number] -= 1
             gone = said.ClientGone(asked)
             self.at(self._now() + r.random() * 4, lambda: self.core.post(gone))

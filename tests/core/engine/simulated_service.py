@@ -25,7 +25,7 @@ class Weather:
     commit_seconds: float = 0.05
     disk_failures: int = 0
     commands: int = 6
-    meddling: float = 0.03
+    meddling: float = 0.06
     stop: float = 0.3
     script_fails: float = 0.2
     late_script: float = 0.3
@@ -74,7 +74,13 @@ class Slow:
         self._random = chance
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
-        await asyncio.sleep(self._random.expovariate(0.3))
+        deaf = self._random.random() < 0.3
+        try:
+            await asyncio.sleep(self._random.expovariate(0.3))
+        except asyncio.CancelledError:
+            if not deaf:
+                raise
+            await asyncio.sleep(self._random.random())
         failed = self._random.random() < 0.2
         return ToolResult(content=f"{arguments}", is_error=failed)
 
