@@ -25,7 +25,6 @@ from fanout.decide.conversation import (
     new_bytes,
     next_step,
     request,
-    text_of,
 )
 from fanout.words.events import (
     AnswerSentBack,
@@ -189,9 +188,9 @@ class Agents:
                 self._show(row, Cause.CHECKING, f"checking {work.order.output or ''}")
                 self._performers.check(work, step.text)
             case End():
-                self._rows.missing(row, step.kind, step.reason, self._kept(work))
+                self._rows.missing(row, step.kind, step.reason, work.last_text())
             case _ if stop is not None:
-                self._rows.missing(row, *stop, self._kept(work))
+                self._rows.missing(row, *stop, work.last_text())
             case RunTools():
                 names = ", ".join(str(use.get("name")) for use in step.uses)
                 self._show(row, Cause.TOOLS, names)
@@ -250,7 +249,7 @@ class Agents:
         work = self._rows.works.get(asked.row)
         if work is None or not self._rows.is_open(asked.row):
             return
-        self._rows.missing(asked.row, kind, reason, self._kept(work))
+        self._rows.missing(asked.row, kind, reason, work.last_text())
 
     def _expecting(self, message: ToolsCame | Checked) -> Work | None:
         """Return the work that waits for this; None for what comes too late."""
@@ -304,7 +303,7 @@ class Agents:
             )
         elif final:
             kind = message.kind or MissingKind.INVALID
-            self._rows.missing(message.row, kind, message.problem, self._kept(work))
+            self._rows.missing(message.row, kind, message.problem, work.last_text())
         else:
             self._send_back(work, message.problem)
 
@@ -328,15 +327,6 @@ class Agents:
     def _spent(self, work: Work) -> bool:
         return corrections(work.conversation) >= CORRECTIONS_MAX
 
-    def _kept(self, work: Work) -> str | None:
-        """Return the last text an agent gave, whatever became of it."""
-        for entry in reversed(work.conversation.entries):
-            if entry["kind"] == "answer":
-                text = text_of(entry["content"])
-                if text:
-                    return text
-        return None
-
     def _show(self, row: RowId, cause: Cause, note: str) -> None:
         self._core.flying.add(row)
         wall = self._core.clock.wall()
@@ -352,6 +342,8 @@ class Agents:
             return False
         if work.order.upstream is not None or self._stopping() is not None:
             return False
+        if self._is_outdated(work):
+            return False
         fresh = _must_start_over(work)
         if fresh:
             work.start_over()
@@ -359,6 +351,12 @@ class Agents:
         work.on_reopen(row)
         self._go_on_reopened(work)
         return True
+
+    def _is_outdated(self, work: Work) -> bool:
+        """A hole among its inputs was filled since: only the script can ask anew."""
+        rows = self._core.state.rows
+        holes = (rows.get(hole) for hole in work.order.holes)
+        return any(hole and hole.status is Status.DONE for hole in holes)
 
     def _go_on_reopened(self, work: Work) -> None:
         found, work.found = work.found, None
@@ -386,7 +384,7 @@ class Agents:
             self.give_up_tools(row)
             work = self._rows.works.get(row)
             if work is not None and self._rows.is_open(row):
-                self._rows.missing(row, kind, reason, self._kept(work))
+                self._rows.missing(row, kind, reason, work.last_text())
 
 
 def _must_start_over(work: Work) -> bool:

@@ -119,5 +119,5 @@ def build_desks(core: Core, world: World) -> Desks:
         agents=agents,
         clients=clients,
         stopping=stopping,
-        stale=Stale(core, rows, calls),
+        stale=Stale(core, rows, calls, agents.give_up_tools),
     )

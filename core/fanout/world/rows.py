@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fanout.decide.conversation import Conversation
+from fanout.decide.conversation import Conversation, text_of
 from fanout.words.events import (
     PhaseEntered,
     RowDone,
@@ -55,6 +55,13 @@ class Work:
         """A new step begins; results of earlier ones count no more."""
         self.step += 1
         return self.step
+
+    def last_text(self) -> str | None:
+        """The last text the agent gave, whatever became of it."""
+        for entry in reversed(self.conversation.entries):
+            if entry["kind"] == "answer" and (text := text_of(entry["content"])):
+                return text
+        return None
 
     def start_over(self) -> None:
         """Forget the conversation."""

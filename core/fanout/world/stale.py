@@ -1,6 +1,6 @@
 """Rows that a late result makes stale: ended as missing, to be redone on a resume."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fanout.decide.lineage import Lineage
 from fanout.words.model import MissingKind, RowId, Status
@@ -13,8 +13,15 @@ from fanout.world.rows import Rows
 class Stale:
     """Watches which rows were given which holes."""
 
-    def __init__(self, core: Core, rows: Rows, calls: Calls) -> None:
+    def __init__(
+        self,
+        core: Core,
+        rows: Rows,
+        calls: Calls,
+        give_up_tools: Callable[[RowId], None],
+    ) -> None:
         self._core = core
+        self._give_up_tools = give_up_tools
         self._rows = rows
         self._calls = calls
         self._lineage = Lineage()
@@ -33,5 +40,5 @@ class Stale:
             if known is None or known.status is Status.MISSING:
                 continue
             if not self._calls.give_up(stale, MissingKind.STALE, why):
-                self._core.flying.discard(stale)
+                self._give_up_tools(stale)
                 self._rows.missing(stale, MissingKind.STALE, why)

@@ -126,6 +126,32 @@ def test_a_script_that_asks_after_the_end_is_told_so(tmp_path: Path) -> None:
     assert [r.status for r in replies] == [499]
 
 
+def test_what_was_made_without_a_row_is_not_requeued_as_it_was(tmp_path: Path) -> None:
+    bad, all_ = RowId("main", "bad"), RowId("main", "all")
+
+    def reply(body: Mapping[str, Any], number: int) -> Any:
+        early = bench.clock.now() < 20.0
+        return refused(400, "invalid_request_error") if early else answered()
+
+    bench = Bench(ScriptedApi(reply), tmp_path, linger=True)
+    bench.schedule(order("bad"))
+
+    def summarise() -> None:
+        bench.schedule(order("all", sources=(bad,), holes=(bad,)))
+        bench.returns()
+
+    def prepare() -> None:
+        bench.at(5.0, summarise)
+        for second in (30.0, 40.0):
+            bench.at(second, lambda: bench.core.post(Requeue((bad,))))
+            bench.at(second + 5, lambda: bench.core.post(Requeue((all_,))))
+        bench.at(60.0, lambda: bench.core.post(said.Close()))
+
+    assert bench.run(prepare) == 3
+    assert bench.state.rows[bad].status is Status.DONE
+    assert bench.state.rows[all_].status is Status.MISSING
+
+
 # -- stops -------------------------------------------------------------------------
 
 
