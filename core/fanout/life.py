@@ -189,6 +189,8 @@ class Life:
                 pid=os.getpid(),
             )
         )
+        if info.life > 1:
+            core.record(Noted(source="log", text=_gone_on(core.state)))
         for text in self._setting.place.notes:
             core.record(Noted(source="engine", text=text))
 
@@ -226,6 +228,15 @@ class Life:
     def _restore(self, order: Order, value: object, sha256: str | None) -> bool:
         assert order.output is not None, "nothing to restore"
         return restore(self.out, order.output, value, sha256)
+
+
+def _gone_on(state: RunState) -> str:
+    """Say what this life goes on from."""
+    counts = state.counts
+    return (
+        f"goes on with this run, life {state.life}: {counts.done} of "
+        f"{counts.expected} rows were done; finished turns are kept"
+    )
 
 
 def _nothing() -> None:

@@ -127,6 +127,8 @@ class FanoutApp(App[None]):
         fresh = newest is not self.snapshot and not (
             over and newest is not None and same_end(self.snapshot, newest)
         )
+        # Rows that have just appeared are shown with the bar that counts them.
+        self._next_slow *= not _has_first_rows(self.snapshot, newest)
         self.snapshot = newest
         now = self._clock()
         if newest is not None and (fresh or not over):
@@ -384,6 +386,11 @@ def _freeze_heap() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
+
+
+def _has_first_rows(before: Snapshot | None, after: Snapshot | None) -> bool:
+    """Rows are there, and were not before."""
+    return bool(after and after.rows) and not (before and before.rows)
 
 
 def _ready(screen: Screen[Any]) -> bool:

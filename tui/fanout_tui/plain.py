@@ -151,6 +151,11 @@ def _run(data: Mapping[str, Any], snapshot: Snapshot) -> str:
     return f"run {one_line(data['run'])}{life}: {place}"
 
 
+def _note(data: Mapping[str, Any]) -> str:
+    about = f"{one_line(data['row'])}: " if "row" in data else ""
+    return about + one_line(data["text"])
+
+
 def _limits(data: Mapping[str, Any], _: Snapshot) -> str:
     known = [f"{tokens(n)} {name}" for name, n in data["limits"].items() if n]
     return f"limits of {one_line(data['pool'])} per minute: {', '.join(known)}"
@@ -175,7 +180,7 @@ STATES = {
 _SAY: dict[str, Callable[[Mapping[str, Any], Snapshot], str]] = {
     "run": _run,
     "phase": lambda data, _: f"phase {one_line(data['phase'])}",
-    "note": lambda data, _: one_line(data["text"]),
+    "note": lambda data, _: _note(data),
     "limits": _limits,
     "ceiling": _ceiling,
     "state": lambda data, _: STATES.get(data["state"], ""),

@@ -12,12 +12,14 @@ thread itself and may start loops of its own.
 """
 
 import asyncio
+import sys
 import threading
 import traceback
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 from inspect import isawaitable
+from pathlib import Path
 from typing import Any
 
 from fanout.errors import Incomplete, UsageError
@@ -244,8 +246,19 @@ def _raised(error: BaseException) -> ScriptEnd:
         shown = last = type(error).__name__
     outcome = "incomplete" if isinstance(error, Incomplete) else "raised"
     known = isinstance(error, Incomplete | UsageError)
-    text = str(error) if known else last
+    text = str(error) + _place(error) if known else last
     return ScriptEnd(outcome=outcome, text=text, traceback=shown, error=error)
+
+
+def _place(error: BaseException) -> str:
+    """Name the script's line that led to it: ` (audit.py:12)`."""
+    path = getattr(sys.modules.get(loading.MODULE), "__file__", None)
+    line, frame = 0, error.__traceback__
+    while frame is not None:
+        if frame.tb_frame.f_code.co_filename == path:
+            line = frame.tb_lineno
+        frame = frame.tb_next
+    return f" ({Path(str(path)).name}:{line})" if line else ""
 
 
 def _trimmed(error: BaseException) -> BaseException:

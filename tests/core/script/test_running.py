@@ -152,7 +152,7 @@ def test_an_uncaught_hole_is_incomplete(run: Any, port: FakePort) -> None:
         "async def main(): return (await fanout.agent('Go.', key='a')).value\n"
     ).end()
     assert end.outcome == "incomplete"
-    assert end.text == "main/a is missing: rejected: 400"
+    assert end.text == "main/a is missing: rejected: 400 (script.py:2)"
 
 
 @pytest.mark.parametrize(

@@ -62,11 +62,11 @@ def row(number: int, status: Status) -> Row:
         case Status.RUNNING:
             need = Need(2_000 + number * 37, 800, 8_192)
             flight = Flight(call=number + 40, turn=2, need=need, at=began)
-            tally = _tally(number, turns=1 + number % 3)
+            tally = _tally(number, turns=1 + number % 3, sent=1)
             return replace(base, started_at=began, tally=tally, flight=flight)
         case Status.THROTTLED:
             wait = Wait(Cause.LIMIT, NOW + 1 + number % 7, "input tokens")
-            tally = replace(_tally(number, turns=2), refusals_429=1)
+            tally = replace(_tally(number, turns=2, sent=1), refusals_429=1)
             return replace(base, started_at=began, tally=tally, wait=wait)
         case Status.DONE:
             return _done(base, number)
@@ -116,14 +116,16 @@ def _done(base: Row, number: int) -> Row:
     )
 
 
-def _tally(number: int, turns: int) -> Tally:
+def _tally(number: int, turns: int, sent: int = 0) -> Tally:
+    """`sent` attempts were made that have brought no turn (yet)."""
     useful = Usage(
         input_tokens=4_000 + (number * 2_711) % 31_000,
         output_tokens=300 + (number * 613) % 5_900,
         cache_read_input_tokens=18_000 * turns,
         cache_creation_input_tokens=(number * 97) % 2_000,
     )
-    return Tally(turns=turns, attempts=turns + number % 2, useful=useful)
+    again = int(number % 7 == 0)
+    return Tally(turns=turns, attempts=turns + sent + again, useful=useful)
 
 
 def live(number: int) -> Live:

@@ -90,7 +90,9 @@ class MainScreen(RunScreen):
         yield from banner
 
     def _empty(self, look: Look) -> Line:
-        if self.picking.listing.narrowed and look.snapshot.rows:
+        if look.snapshot.rows and not self.picking.listing.narrowed:
+            text = ""
+        elif look.snapshot.rows:
             text = "  no row fits the filter; esc or 0 shows all"
         else:
             text = "  no partitions yet: they appear as the script asks for them"

@@ -80,6 +80,8 @@ def _notes(before: Snapshot | None, after: Snapshot) -> Iterator[Change]:
     for entry in after.log:
         if entry.number > last and entry.said:
             data = {"level": entry.level, "text": entry.text}
+            if entry.row is not None:
+                data["row"] = str(entry.row)
             yield Change("note", entry.at, data=data)
 
 
@@ -100,6 +102,11 @@ def _rows(before: Snapshot | None, after: Snapshot) -> Iterator[Change]:
     known = before.rows if before is not None else {}
     for id_, row in after.rows.items():
         was = known.get(id_)
+        if row.life < after.run.life:
+            # What an earlier life left is no news; the script has yet to ask.
+            continue
+        if was is not None and was.life < row.life:
+            was = None
         if was is not row:
             yield from _row(was, row, after.at)
 

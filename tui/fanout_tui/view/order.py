@@ -126,7 +126,7 @@ def _sorted(rows: Iterable[Row], sort: Sort, now: float) -> list[Row]:
     if sort is Sort.PARTITION:
         return sorted(rows, key=lambda row: row.id)
     figures: dict[Sort, Callable[[Row], float]] = {
-        Sort.TRIES: lambda row: row.tally.attempts,
+        Sort.TRIES: tries,
         Sort.TOKENS_IN: lambda row: row.tally.useful.charged_input,
         Sort.TOKENS_OUT: lambda row: row.tally.useful.output_tokens,
         Sort.TIME: lambda row: _took(row, now),
@@ -134,6 +134,12 @@ def _sorted(rows: Iterable[Row], sort: Sort, now: float) -> list[Row]:
     }
     figure = figures[sort]
     return sorted(rows, key=lambda row: (-figure(row), row.order))
+
+
+def tries(row: Row) -> int:
+    """Attempts at calls that needed more than one; 0 while all went at once."""
+    again = row.tally.attempts - row.tally.turns - int(row.flight is not None)
+    return again + 1 if again > 0 else 0
 
 
 def _took(row: Row, now: float) -> float:
@@ -159,7 +165,7 @@ def _word(word: str) -> Callable[[Row], bool]:
         return lambda row: not inner(row)
     if word.startswith("try>") and word[4:].isdecimal():
         least = int(word[4:])
-        return lambda row: row.tally.attempts > least
+        return lambda row: tries(row) > least
     if word.startswith("phase:"):
         return lambda row: word[6:] in row.id.phase.casefold()
     if word.startswith("why:"):

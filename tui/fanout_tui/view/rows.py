@@ -14,7 +14,7 @@ from fanout_tui.text import (
 )
 from fanout_tui.view.columns import STATUS_LONG, Columns
 from fanout_tui.view.look import Look
-from fanout_tui.view.order import Sort
+from fanout_tui.view.order import Sort, tries
 from fanout_tui.view.reason import active_at, doing, elapsed
 from fanout_tui.view.spans import Line, Span
 
@@ -82,7 +82,7 @@ def _figures(look: Look, cols: Columns, row: Row) -> str:
     over = row.status in {Status.DONE, Status.MISSING}
     age = "" if over else short_time(look.now - active_at(look, row))
     cells = (
-        (cols.tries, str(row.tally.attempts or "")),
+        (cols.tries, str(tries(row) or "")),
         (cols.tokens_in, _count(row.tally.useful.charged_input)),
         (cols.tokens_out, _count(out)),
         (cols.cached, _count(row.tally.useful.cache_read_input_tokens)),
