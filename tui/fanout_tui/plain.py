@@ -172,7 +172,8 @@ def _end(data: Mapping[str, Any], _: Snapshot) -> str:
 
 STATES = {
     "paused": "paused: nothing new is sent, what flies goes on",
-    "draining": "stopping: what flies finishes, nothing new is sent",
+    "draining": "stopping: what flies finishes, nothing new is sent; "
+    "ctrl-c again stops at once",
     "stopping": "stopping at once",
     "crashed": "the engine stopped; everything finished is on disk",
 }

@@ -225,7 +225,10 @@ class _Head:
         return Block(Cause.CEILING, detail=f"{taken}/{ceiling.limit}")
 
     def _short(self, short: Short) -> Block:
-        detail = f"needs {_figure(short.need)}, {_figure(short.free)} free"
+        # What may be taken now, the reserve kept back: it agrees with the wait.
+        refill = self.pool.buckets[short.dimension].refill
+        free = min(short.free, short.need - short.seconds * refill)
+        detail = f"needs {_figure(short.need)}, {_figure(free)} free"
         until = self.round.now + max(short.seconds, LOOK_SECONDS_MIN)
         return Block(CAUSE_OF[short.dimension], until, detail)
 

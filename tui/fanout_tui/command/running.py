@@ -185,6 +185,11 @@ def _end(life: Life, handle: Handle, options: Options) -> Ran:
             write(snapshot.end.result)
     for text in written.problems:
         problem(text, f"write it later with: fanout-tui report {snapshot.run.id}")
+    if life.journal_problem:
+        problem(
+            f"the end of the journal could not be written: {life.journal_problem}",
+            "make room, then resume: what had been confirmed is kept",
+        )
     return Ran(snapshot.end.exit_code, snapshot)
 
 
