@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from fanout.account import reach
@@ -223,5 +224,5 @@ def _crashed(life: Life) -> None:
         f"go on with: fanout-tui resume {life.info.id}\n"
         f"the details are in {folder}/crash.txt"
     )
-    with open(f"{folder}/crash.txt", "w", encoding="utf-8") as file:  # noqa: PTH123
-        file.write(life.handle.trace)
+    with suppress(OSError):
+        Path(folder, "crash.txt").write_text(life.handle.trace, encoding="utf-8")
