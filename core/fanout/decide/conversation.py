@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fanout.decide.caching import mark_prefix
 from fanout.words.model import MissingKind
 
 CORRECTIONS_MAX = 2
@@ -135,6 +136,7 @@ def request(conversation: Conversation) -> dict[str, Any]:
         body["tools"] = list(opening["tools"])
         # More turns will read this prefix again; a cached one is not charged.
         _mark_for_caching(body["messages"])
+    mark_prefix(body, opening)
     if opening.get("schema") is not None:
         form = {"type": "json_schema", "schema": opening["schema"]}
         body["output_config"] = {"format": form}

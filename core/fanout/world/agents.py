@@ -13,6 +13,7 @@ nothing of their own here.
 
 from collections.abc import Callable, Sequence
 
+from fanout.decide.caching import prefix_of
 from fanout.decide.conversation import (
     CORRECTIONS_MAX,
     Check,
@@ -205,6 +206,9 @@ class Agents:
             "cache_creation_input_tokens", 0
         )
         known = seen + usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
+        shared = prefix_of(conversation.opening)
+        if not usage and shared is not None:
+            seen = shared.tokens
         self._calls.ask(
             Request(
                 row=work.order.row,
@@ -216,6 +220,7 @@ class Agents:
                 known_input=known,
                 cached=seen,
                 max_tokens=work.spec.max_tokens,
+                prefix=shared.id if shared is not None else None,
                 on_answer=self._answered,
                 on_final=self._failed,
             )

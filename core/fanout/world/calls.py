@@ -110,6 +110,7 @@ class Calls:
                 order=row.order,
             ),
             ask=asked,
+            prefix=request.prefix,
             ready=ready,
         )
 

@@ -44,6 +44,8 @@ class Request:
     """Given the answer and the number of its record."""
     on_final: Callable[["Request", MissingKind, str, Outcome | None], None]
     """The call cannot succeed; nothing more will be tried."""
+    prefix: str | None = None
+    """Names the prompt prefix it shares with others; None where none is cached."""
     path: str = "/v1/messages"
     headers: Mapping[str, str] = field(default_factory=dict)
     sink: Callable[[bytes], None] | None = None

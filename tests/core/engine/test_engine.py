@@ -527,3 +527,24 @@ def test_without_a_stated_tolerance_the_next_phase_goes_on(tmp_path: Path) -> No
 
     assert bench.run(prepare) == 3
     assert bench.state.rows[RowId("later", "next")].status is Status.DONE
+
+
+@pytest.mark.parametrize(
+    ("system", "waits"), [("the same guidance for all. " * 400, True), ("brief", False)]
+)
+def test_one_agent_warms_a_prefix_worth_caching_and_the_rest_follow(
+    tmp_path: Path, *, system: str, waits: bool
+) -> None:
+    api = ScriptedApi(lambda *_: answered(), seconds=10.0)
+    bench = Bench(api, tmp_path)
+    bench.schedule(order("learns the limits"))
+
+    def prepare() -> None:
+        rows = [order(f"k{n}", "later", system=system) for n in range(6)]
+        bench.at(30.0, lambda: bench.schedule(*rows))
+        bench.at(31.0, bench.returns)
+
+    assert bench.run(prepare) == 0
+    first, *rest = api.times[1:]
+    began = first + 5.0
+    assert all((t >= began) is waits for t in rest)
