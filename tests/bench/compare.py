@@ -43,7 +43,7 @@ NONE = "\N{EN DASH}"
 OURS = {"fanout": "declared", "fanout-client": "client"}
 CLIENTS = (
     "gather-2", "gather-6", "semaphore-4", "semaphore-8", "semaphore-16",
-    "aiolimiter-requests", "aiolimiter-tokens", *OURS,
+    "aiolimiter-requests", "aiolimiter-tokens", "aiolimiter-tokens-80", *OURS,
 )  # fmt: skip
 POLL_SECONDS = 0.05
 EVERY_ENTRY = 100_000
