@@ -25,6 +25,8 @@ WIDE_FROM = 60
 HIGH_FROM = 16
 SPARK_FROM = 120
 SPARK_CELLS = 30
+SAVED_CELLS = 14
+"""` +1.23M cached`: what the prompt cache kept off the input bucket."""
 
 
 def shown_pool(look: Look, chosen: int | None) -> PoolView | None:
@@ -78,17 +80,26 @@ def _gauge(
 ) -> Line:
     glyphs = look.glyphs
     spark = SPARK_CELLS if look.width >= SPARK_FROM else 0
-    room = look.width - NAME_CELLS - FIGURES_CELLS - (spark + 1 if spark else 0) - 6
+    saved = SAVED_CELLS if spark and pool.cached else 0
+    room = look.width - NAME_CELLS - FIGURES_CELLS - saved - 6
+    room -= spark + 1 if spark else 0
     spans = [
         Span(f" {left(NAMES[bucket.dimension], NAME_CELLS)} ", "dim"),
         *bar(look, bucket, room),
         Span(" " + left(figures(look, bucket), FIGURES_CELLS, glyphs.more)),
+        Span(left(_saved(pool, bucket), saved), "dim"),
         Span(f" {glyphs.tight if tight else ' '} ", "warn"),
     ]
     if spark:
         bars = history.spark(pool.name, bucket.dimension, spark, glyphs.spark)
         spans.append(Span(bars, "spark"))
     return fit(spans, look.width)
+
+
+def _saved(pool: PoolView, bucket: BucketView) -> str:
+    """What the cache has saved in the trailing minute, beside the input gauge."""
+    is_input = bucket.dimension is Dimension.INPUT
+    return f"+{tokens(pool.cached)} cached" if is_input and pool.cached else ""
 
 
 def bar(look: Look, bucket: BucketView, cells: int) -> Line:
