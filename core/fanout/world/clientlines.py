@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fanout.decide.fingerprint import canonical, fingerprint
-from fanout.words.model import RowId, RowSpec
+from fanout.words.model import MissingKind, RowId, RowSpec
 from fanout.words.orders import ClientOrder, ClientReply
 from fanout.world.messages import ClientCame
 
@@ -31,6 +31,8 @@ class ClientLine:
     turns: list[Mapping[str, Any]] = field(default_factory=list)
     asked: bool = False
     """The busy request is under way; until then it waits for the look-up."""
+    failed: tuple[MissingKind, str] | None = None
+    """How the newest request failed; None when it was answered."""
     closed: str = ""
     """Why the row takes no more requests."""
 

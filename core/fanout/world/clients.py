@@ -227,6 +227,7 @@ class Clients:
                 return
             message, line.busy = line.busy, None
             line.turns.append(turn)
+            line.failed = None
             self._answer(message, ClientReply(status=200, message=turn["message"]))
 
     def _ask(self, line: ClientLine, order: ClientOrder) -> None:
@@ -258,6 +259,7 @@ class Clients:
         assert busy is not None, "an answer that nobody asked for"
         message = outcome.message
         line.turns.append(turn_of(busy.order.body, message))
+        line.failed = None
         if not line.keyed:
             self._end_call(line, message)
         reply = ClientReply(status=200, message=message)
@@ -282,6 +284,7 @@ class Clients:
         if line.closed:
             self._close(line, kind, reason)
             return
+        line.failed = kind, reason
         if not line.keyed:
             self._end(line, kind, reason)
         if line.busy is None:
@@ -329,11 +332,13 @@ class Clients:
         for line in tuple(self._lines.values()):
             if not line.keyed or line.busy or not self._rows.is_open(line.row):
                 continue
-            if line.turns and line.turns[-1]["message"].get("stop_reason") in NATURAL:
+            if line.failed is not None:
+                self._end(line, *line.failed)
+            elif line.turns and _is_whole(line.turns[-1]["message"]):
                 self._rows.done(line.row, value={"turns": line.turns})
             else:
                 reason = "its last request got no whole answer"
-                self._rows.missing(line.row, MissingKind.NO_OUTPUT, reason)
+                self._end(line, MissingKind.NO_OUTPUT, reason)
 
     async def _pass(self, message: ClientCame) -> None:
         order = message.order
@@ -345,3 +350,7 @@ class Clients:
             method, order.path, order.body or None
         )
         message.on_reply(ClientReply(status=status, headers=headers, body=text))
+
+
+def _is_whole(message: Mapping[str, Any]) -> bool:
+    return message.get("stop_reason") in NATURAL

@@ -458,6 +458,18 @@ def test_a_person_who_cancels_a_clients_row_answers_its_script(tmp_path: Path) -
     assert [reply.status for reply in got] == [499] * 5
 
 
+def test_a_client_whose_last_request_failed_is_not_done(tmp_path: Path) -> None:
+    def reply(body: Mapping[str, Any], number: int) -> Any:
+        return answered() if number != 1 else refused(400, "invalid_request_error")
+
+    for requests, code in ((2, 3), (3, 0)):
+        bench = Bench(ScriptedApi(reply), tmp_path)
+        for number in range(requests):
+            text = f"{number}"
+            bench.port.call(request(RowId("main", "chat"), text), lambda _: None)
+        assert bench.run(lambda bench=bench: bench.at(60.0, bench.returns)) == code  # type: ignore[misc]
+
+
 def test_of_two_alike_requests_one_may_be_given_up(tmp_path: Path) -> None:
     bench = Bench(ScriptedApi(lambda *_: answered(), seconds=5.0), tmp_path)
     chat = RowId("main", "chat")
