@@ -22,6 +22,7 @@ from fanout.decide.budget import Budget, Purse
 from fanout.decide.estimate import Estimator
 from fanout.decide.pools import pool_of
 from fanout.decide.state import RunState
+from fanout.decide.sums import minus
 from fanout.disk.journal import Journal
 from fanout.disk.reuse import Reuse, find_reusable
 from fanout.errors import UsageError
@@ -246,14 +247,22 @@ def _nothing() -> None:
 def _purse(budget: Budget, state: RunState) -> Purse:
     """Return the purse of a life, with what earlier ones used and may have used."""
     spent: dict[str, Usage] = {}
+    seen = doubt = Usage()
     for row in state.rows.values():
         if row.spec is not None:
             used = row.tally.useful + row.tally.wasted
             spent[row.spec.model] = spent.get(row.spec.model, Usage()) + used
+            seen, doubt = seen + used, doubt + row.tally.in_doubt
+    # Rows that a later script dropped were paid for all the same.
+    model = state.start.model if state.start is not None else ""
+    totals = state.totals
+    rest = minus(totals.useful + totals.wasted, seen)
+    spent[model] = spent.get(model, Usage()) + rest
     purse = Purse(budget, spent)
+    # Numbered beyond any call, so that no call of this life settles it.
+    number = state.next_call + 1_000_000
+    purse.doubt(number, model, minus(totals.in_doubt, doubt))
     for row in state.rows.values():
         if row.spec is not None:
-            # Numbered beyond any call, so that no call of this life settles it.
-            number = state.next_call + 1_000_000 + row.order
-            purse.doubt(number, row.spec.model, row.tally.in_doubt)
+            purse.doubt(number + 1 + row.order, row.spec.model, row.tally.in_doubt)
     return purse

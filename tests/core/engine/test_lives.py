@@ -1,0 +1,61 @@
+"""What a life takes over from the ones before it."""
+
+from pathlib import Path
+from typing import Any
+
+from core.engine.bench import INFO, Bench, order
+from fanout.decide.budget import Budget
+from fanout.decide.run_state import RunState
+from fanout.decide.state import apply
+from fanout.life import _purse
+from fanout.testing.scripted_api import ScriptedApi, answered
+from fanout.words.commands import Stop
+from fanout.words.events import LifeStarted, Record, RowDropped
+from fanout.words.model import RowId, Usage
+
+
+def lived(tmp_path: Path, *later: Any) -> RunState:
+    """The state after a life that spent on two rows and was stopped in a third."""
+
+    bench = Bench(ScriptedApi(lambda *_: answered(usage=Usage(100, 20))), tmp_path)
+    bench.schedule(order("a"), order("b"))
+
+    def prepare() -> None:
+        bench.at(10.0, lambda: bench.schedule(order("c", max_tokens=50)))
+        bench.at(10.5, lambda: bench.core.post(Stop("now", "SIGTERM")))
+
+    bench.run(prepare)
+    state = RunState()
+    records = list(bench.journal.records())
+    second = LifeStarted(
+        run=INFO.id,
+        life=2,
+        script=INFO.script,
+        arguments=(),
+        endpoint=INFO.endpoint,
+        simulated=True,
+        model=INFO.model,
+        version="0",
+        pid=1,
+    )
+    for event in (second, *later):
+        records.append(Record(records[-1].seq + 1, 2, 0.0, event))
+    for record in records:
+        apply(state, record)
+    return state
+
+
+def test_a_budget_counts_all_lives(tmp_path: Path) -> None:
+    purse = _purse(Budget(tokens=300), lived(tmp_path))
+    assert purse.tokens == 240
+    assert "240 spent" in purse.refusal("claude-sonnet-5", Usage(11, 0))
+
+
+def test_a_budget_counts_rows_that_the_script_has_dropped(tmp_path: Path) -> None:
+    gone = [RowDropped(row=RowId("main", key)) for key in "abc"]
+    kept, dropped = (lived(tmp_path, *events) for events in ((), gone))
+    assert not dropped.rows
+    purses = [_purse(Budget(tokens=300), state) for state in (kept, dropped)]
+    assert [purse.tokens for purse in purses] == [240, 240]
+    refusals = [purse.refusal("claude-sonnet-5", Usage(11, 0)) for purse in purses]
+    assert refusals[0] == refusals[1] != ""
