@@ -1,6 +1,9 @@
 """Whole runs of the real program: killed, stopped, refused, bounded, summed up."""
 
+import json
 import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -113,6 +116,26 @@ def test_a_run_with_cuts_agrees_with_the_account_within_its_doubt(
             sure,
             doubt,
         )
+
+
+@pytest.mark.parametrize("where", ["closed", "full", "a reader that leaves"])
+def test_nobody_to_talk_to_is_no_reason_to_fail(
+    service: SimulatedAccount, tmp_path: Path, where: str
+) -> None:
+    program = Program(tmp_path, service)
+    program.script("async def main():\n    await work(3)\n    return 'fine'\n")
+    shell = {
+        "closed": "exec {run} >&- 2>&- <&-",
+        "full": "exec {run} >/dev/full 2>/dev/full",
+        "a reader that leaves": "set -o pipefail; {run} | head -c 1",
+    }[where]
+    line = shell.format(run=f"{sys.executable} -m fanout_tui job.py")
+    child = subprocess.run(
+        ["bash", "-c", line], cwd=tmp_path, env=program.environ, timeout=60, check=False
+    )
+    assert child.returncode == 0
+    (report,) = tmp_path.glob(".fanout/*/report.json")
+    assert json.loads(report.read_text())["done"] == 3
 
 
 # -- stops, all at once --------------------------------------------------------------

@@ -9,7 +9,7 @@ from fanout.decide.ending import ACCOUNT, COMPLETE, SIGNALS, USAGE
 from fanout.errors import AccountError, FanoutError, UsageError
 from fanout.version import VERSION
 from fanout_tui.command import options as reading
-from fanout_tui.command.say import problem, write
+from fanout_tui.command.say import problem, whole_descriptors, write
 
 USAGE_OF = {
     "demo": "demo [--no-tui | --json] [--ascii] [--report FILE]",
@@ -25,6 +25,7 @@ Verb = Callable[[Sequence[str], Mapping[str, str]], int]
 
 def entry(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
     """Run the command; what a person can mend is one sentence and a hint."""
+    whole_descriptors()
     try:
         return _dispatch(list(arguments), environ)
     except AccountError as error:

@@ -103,7 +103,8 @@ def _begin_import() -> None:
 def on_a_terminal(environ: Mapping[str, str]) -> bool:
     """The screen opens only where all three streams are a terminal that can."""
     able = environ.get("TERM", "") not in ("", "dumb")
-    return able and all(s.isatty() for s in (sys.stdin, sys.stdout, sys.stderr))
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    return able and all(s is not None and s.isatty() for s in streams)
 
 
 def _show(

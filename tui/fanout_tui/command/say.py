@@ -20,8 +20,9 @@ def write(text: str) -> None:
 def write_raw(text: str) -> None:
     """Put text on stdout byte for byte; it was made safe where it was made."""
     with suppress(OSError, ValueError):
-        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
-        sys.stdout.buffer.flush()
+        if sys.stdout is not None:
+            sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+            sys.stdout.buffer.flush()
 
 
 def warn(text: str) -> None:
@@ -32,18 +33,31 @@ def warn(text: str) -> None:
 @contextmanager
 def through(out: int, err: int) -> Iterator[None]:
     """Use these descriptors instead of 1 and 2, which a script writes to."""
-    with (
-        os.fdopen(os.dup(out), "w", encoding=_encoding(sys.stdout)) as o,
-        os.fdopen(os.dup(err), "w", encoding=_encoding(sys.stderr)) as e,
-    ):
-        _own.append((o, e))
+    own = (
+        os.fdopen(os.dup(out), "w", encoding=_encoding(sys.stdout)),
+        os.fdopen(os.dup(err), "w", encoding=_encoding(sys.stderr)),
+    )
+    _own.append(own)
+    try:
+        yield
+    finally:
+        _own.pop()
+        for stream in own:
+            # What a full disk would not take is lost; the run is not.
+            with suppress(OSError):
+                stream.close()
+
+
+def whole_descriptors() -> None:
+    """Open what of 0, 1 and 2 is closed: the journal's file must not become one."""
+    for number in range(3):
         try:
-            yield
-        finally:
-            _own.pop()
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
-def _encoding(stream: TextIO) -> str:
+def _encoding(stream: TextIO | None) -> str:
     return getattr(stream, "encoding", None) or "utf-8"
 
 
@@ -52,10 +66,21 @@ def problem(message: str, hint: str = "") -> None:
     warn(f"fanout-tui: {message}" + (f"\nhint: {hint}" if hint else ""))
 
 
-def _put(stream: TextIO, text: str) -> None:
+def _put(stream: TextIO | None, text: str) -> None:
+    if stream is None:
+        return
     shown = "\n".join(clean(line) for line in text.split("\n"))
     encoding = _encoding(stream)
     # A closed pipe or a terminal that is gone must not end a run.
-    with suppress(OSError, ValueError):
+    try:
         stream.write(shown.encode(encoding, "replace").decode(encoding) + "\n")
         stream.flush()
+    except (OSError, ValueError):
+        _forget(stream)
+
+
+def _forget(stream: TextIO) -> None:
+    """Say nothing more there: Python would fail over it once more at its exit."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is stream:
+            setattr(sys, name, None)
