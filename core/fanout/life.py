@@ -46,6 +46,7 @@ from fanout.world.port import Port
 from fanout.world.safepath import fence_off
 from fanout.world.snapshots import Publisher
 from fanout.world.threads import RunThread
+from fanout.world.toolloop import ToolLoop
 
 Export = Callable[[Snapshot, tuple[str, ...]], list[str]]
 
@@ -74,6 +75,8 @@ class Life:
             setting.script, Port(self.handle.post), ScriptOptions(), self._script_ended
         )
         self.script_end: ScriptEnd | None = None
+        self._tools = ToolLoop()
+        self.handle.closing.append(self._tools.close)
         self.journal_problem = ""
         """Why the end of the journal could not be written; empty when it was."""
         self.may_import = threading.Event()
@@ -204,6 +207,7 @@ class Life:
             folder=self.out,
             lookup=Lookup(self._earlier, digest=digest, restore=self._restore),
             threads=asyncio.to_thread,
+            apart=self._tools.run,
             chance=random.random,
             defaults=Defaults(
                 model=setting.config.model,

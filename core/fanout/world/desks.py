@@ -19,7 +19,7 @@ from fanout.world.core import Core
 from fanout.world.lookup import Lookup
 from fanout.world.openings import Defaults
 from fanout.world.outputs import OutputFolder
-from fanout.world.performers import Performers, Threads
+from fanout.world.performers import Apart, Performers, Threads
 from fanout.world.rows import Rows
 from fanout.world.snapshots import Publisher
 from fanout.world.stale import Stale
@@ -57,6 +57,7 @@ class World:
     folder: OutputFolder
     lookup: Lookup
     threads: Threads
+    apart: Apart
     chance: Callable[[], float]
     defaults: Defaults
     tolerance: Tolerance
@@ -92,7 +93,11 @@ def build_desks(core: Core, world: World) -> Desks:
         on_account=stopping.account_refuses,
     )
     performers = Performers(
-        core, folder=world.folder, lookup=world.lookup, threads=world.threads
+        core,
+        folder=world.folder,
+        lookup=world.lookup,
+        threads=world.threads,
+        apart=world.apart,
     )
     agents = Agents(
         core,

@@ -7,7 +7,7 @@ to end the row; neither ends the run.
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,9 +23,14 @@ from fanout.world.messages import Checked, Found, LookedUp, ToolsCame
 from fanout.world.openings import wrote_output
 from fanout.world.outputs import OutputFolder, Problem, encode_output
 from fanout.world.rows import Work
+from fanout.world.safecall import Guarded
 
 Threads = Callable[..., Awaitable[Any]]
 """`asyncio.to_thread`, or an inline runner for virtual time."""
+
+
+Apart = Callable[[Coroutine[Any, Any, ToolResult]], Awaitable[ToolResult]]
+"""Where a script's own tools run; `fanout.world.toolloop`."""
 
 
 class Sought(Protocol):
@@ -46,9 +51,16 @@ class Performers:
     """Runs what a step asks for."""
 
     def __init__(
-        self, core: Core, *, folder: OutputFolder, lookup: Lookup, threads: Threads
+        self,
+        core: Core,
+        *,
+        folder: OutputFolder,
+        lookup: Lookup,
+        threads: Threads,
+        apart: Apart,
     ) -> None:
         self._core = core
+        self._apart = apart
         self._folder = folder
         self._lookup = lookup
         self._threads = threads
@@ -100,7 +112,7 @@ class Performers:
         read: dict[str, str] = {}
         written: dict[str, str] = {}
         for use in uses:
-            result = await _call(tools, use)
+            result = await self._call(tools, use)
             read.update(result.files_read)
             written.update(result.files_written)
             results.append(_block(use, result))
@@ -114,6 +126,23 @@ class Performers:
                 files_written=written,
             )
         )
+
+    async def _call(
+        self, tools: Mapping[str, Tool], use: Mapping[str, Any]
+    ) -> ToolResult:
+        name = str(use.get("name"))
+        tool = tools.get(name)
+        if tool is None:
+            known = ", ".join(tools) or "none"
+            text = f"there is no tool {name}; tools: {known}"
+            return ToolResult(content=text, is_error=True)
+        arguments = use.get("input")
+        if use.get("cut_input") or not isinstance(arguments, dict):
+            text = "the arguments were cut or are no object; call it again, whole"
+            return ToolResult(content=text, is_error=True)
+        running = tool.run(arguments)
+        # Our own tools block nothing; a stranger's may.
+        return await (self._apart(running) if isinstance(tool, Guarded) else running)
 
     def _bound(self, tool: Tool, work: Work) -> Tool:
         """Give `write_output` the one file this agent may write."""
@@ -204,17 +233,3 @@ def _block(use: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
     # same bytes as a live one.
     kept: dict[str, Any] = json.loads(to_json(block))
     return kept
-
-
-async def _call(tools: Mapping[str, Tool], use: Mapping[str, Any]) -> ToolResult:
-    name = str(use.get("name"))
-    tool = tools.get(name)
-    if tool is None:
-        known = ", ".join(tools) or "none"
-        text = f"there is no tool {name}; tools: {known}"
-        return ToolResult(content=text, is_error=True)
-    arguments = use.get("input")
-    if use.get("cut_input") or not isinstance(arguments, dict):
-        text = "the arguments were cut or are no object; call it again, whole"
-        return ToolResult(content=text, is_error=True)
-    return await tool.run(arguments)

@@ -28,6 +28,7 @@ from fanout.world.openings import Defaults
 from fanout.world.outputs import OutputFolder, digest
 from fanout.world.port import Port
 from fanout.world.snapshots import Publisher
+from fanout.world.toolloop import here
 
 INFO = RunInfo(
     id="test-1",
@@ -109,6 +110,7 @@ class Bench:
             folder=folder,
             lookup=Lookup(lambda: earlier, digest=digest, restore=lambda *_: True),
             threads=inline,
+            apart=here,
             chance=chance,
             defaults=Defaults(
                 model="claude-sonnet-5", account="simulated:test", pool_of=pool_of
