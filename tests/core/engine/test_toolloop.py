@@ -1,6 +1,7 @@
 """A script's tool may block or be deaf: the engine's loop does not feel it."""
 
 import asyncio
+import threading
 import time
 
 import pytest
@@ -9,12 +10,12 @@ from fanout.world.toolloop import ToolLoop
 
 
 async def blocks(seconds: float) -> str:
-    time.sleep(seconds)
+    time.sleep(seconds)  # noqa: ASYNC251  that is the point
     return "done"
 
 
-async def deaf() -> None:
-    while True:
+async def deaf(enough: threading.Event) -> None:
+    while not enough.is_set():
         try:
             await asyncio.sleep(0.05)
         except asyncio.CancelledError:
@@ -40,13 +41,15 @@ def test_a_tool_that_blocks_holds_up_its_own_loop_only() -> None:
 
 def test_a_tool_that_swallows_its_cancellation_is_left() -> None:
     async def go() -> None:
-        tools = ToolLoop()
-        tool = asyncio.create_task(tools.run(deaf()))
+        tools, enough = ToolLoop(), threading.Event()
+        tool = asyncio.create_task(tools.run(deaf(enough)))
         await asyncio.sleep(0.2)
         tool.cancel()
         with pytest.raises(asyncio.CancelledError):
             async with asyncio.timeout(1.0):
                 await tool
+        enough.set()
+        await asyncio.sleep(0.2)
         await tools.close()
 
     asyncio.run(go())
