@@ -37,7 +37,7 @@ def client(key: str | None = None, live: bool = False) -> "AsyncAnthropic":
     from fanout.script.transport import FanoutTransport  # noqa: PLC0415
 
     transport = FanoutTransport(session, ticket, live=live)
-    return anthropic.AsyncAnthropic(
+    made = anthropic.AsyncAnthropic(
         # The engine has the real ones; they never come near a script.
         api_key="fanout",
         base_url=BASE_URL,
@@ -46,3 +46,17 @@ def client(key: str | None = None, live: bool = False) -> "AsyncAnthropic":
         timeout=None,
         http_client=httpx2.AsyncClient(transport=transport),
     )
+    _settle_platform(made)
+    return made
+
+
+def _settle_platform(client: "AsyncAnthropic") -> None:
+    """Have the platform found out now, not by the first requests.
+
+    Each of them would wait for a thread of its own, and calls of one row would
+    overtake each other on the way to their turns.
+    """
+    from anthropic import _base_client  # noqa: PLC0415  already imported by then
+
+    if hasattr(client, "_platform") and hasattr(_base_client, "get_platform"):
+        client._platform = _base_client.get_platform()  # noqa: SLF001
