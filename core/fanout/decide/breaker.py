@@ -23,7 +23,7 @@ SHARE_OF_LAST = 12
 # The first knock comes soon: most overloads last seconds.
 KNOCK_SECONDS_MIN = 1.0
 # Longer, and a run sleeps on after a wall of 15 minutes has fallen.
-KNOCK_SECONDS_MAX = 30.0
+KNOCK_SECONDS_MAX = 8.0
 
 
 class Breaker:

@@ -179,15 +179,27 @@ class Bucket:
             return False
         self._advance(now)
         first = self.limit is None
+        self._scale_burst(limit)
         self.limit = limit
-        self.capacity = self.capacity_most = float(limit)
-        self._narrowed = False
         self.foreign = self.surprise = 0.0
         if first:
             self._level, self._at = float(limit), now
         self._level = min(self._level, self.capacity)
         self._followed_at = -math.inf
         return True
+
+    def _scale_burst(self, limit: int) -> None:
+        """Keep the burst's share of the minute across a change of the limit.
+
+        Forgotten, the first refusal under the new limit would be read as an empty
+        bucket of unknown size, and a whole burst be waited for twice.
+        """
+        if self.limit is None or not self._narrowed:
+            self.capacity = self.capacity_most = float(limit)
+            return
+        share = limit / self.limit
+        self.capacity = max(1.0, self.capacity * share)
+        self.capacity_most = max(1.0, self.capacity_most * share)
 
     def learn_capacity(self, triple: Triple, moment: Moment) -> None:
         """Narrow the burst by `remaining + rate x (reset - now)`."""

@@ -19,8 +19,11 @@ from typing import Any
 from fanout.decide.caching import mark_prefix
 from fanout.words.model import MissingKind
 
-CORRECTIONS_MAX = 2
+CORRECTIONS_MAX = 3
 """How often an answer that does not fit is sent back before the row is missing."""
+
+DOUBLED_MAX = 64_000
+"""What every current model allows; a cut answer is not asked for beyond it."""
 
 Entry = Mapping[str, Any]
 
@@ -89,11 +92,40 @@ def next_step(conversation: Conversation) -> Step:
         case "refusal":
             step = End(MissingKind.REFUSED, "the model refused")
         case "max_tokens":
-            limit = conversation.opening["max_tokens"]
-            step = End(MissingKind.TRUNCATED, f"the answer was cut at {limit:,} tokens")
+            step = _once_more_or_end(conversation)
         case "model_context_window_exceeded":
             step = End(MissingKind.TRUNCATED, "the context window is full")
     return step
+
+
+def _once_more_or_end(conversation: Conversation) -> Step:
+    """A cut answer is asked for once more, with room for twice as much."""
+    limit = max_tokens_of(conversation)
+    if _cuts(conversation) > 1 or limit == conversation.opening["max_tokens"]:
+        return End(MissingKind.TRUNCATED, f"the answer was cut at {limit:,} tokens")
+    return _send_within_limit(conversation)
+
+
+def _cuts(conversation: Conversation) -> int:
+    """Return how many answers in a row were cut, up to now."""
+    count = 0
+    for entry in reversed(conversation.entries):
+        if entry["kind"] != "answer" or not _is_cut(entry):
+            break
+        count += 1
+    return count
+
+
+def _is_cut(entry: Entry) -> bool:
+    return entry.get("stop_reason") == "max_tokens"
+
+
+def max_tokens_of(conversation: Conversation) -> int:
+    """Return the limit of the next answer; after a cut one, twice as much."""
+    asked: int = conversation.opening["max_tokens"]
+    if not _cuts(conversation) or asked >= DOUBLED_MAX:
+        return asked
+    return min(2 * asked, DOUBLED_MAX)
 
 
 def _send_within_limit(conversation: Conversation) -> Step:
@@ -126,7 +158,7 @@ def request(conversation: Conversation) -> dict[str, Any]:
     opening = conversation.opening
     body: dict[str, Any] = {
         "model": opening["model"],
-        "max_tokens": opening["max_tokens"],
+        "max_tokens": max_tokens_of(conversation),
         "messages": _messages(conversation),
         "stream": True,
     }
@@ -153,6 +185,10 @@ def _messages(conversation: Conversation) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = [{"role": "user", "content": first}]
     for entry in conversation.entries:
         match entry["kind"]:
+            case "answer" if _is_cut(entry):
+                # Cut inside a sentence or a tool's arguments: it cannot be gone on
+                # from, and was asked for again.
+                continue
             case "answer":
                 content = [_sendable(block) for block in entry["content"]]
                 messages.append({"role": "assistant", "content": content})

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from aiolimiter import AsyncLimiter
 
 from fanout.decide.fingerprint import fingerprint
+from fanout.decide.histories import Histories
 from fanout.words.events import RowScheduled, TurnsKept
 from fanout.words.model import MissingKind, RowId, RowSpec
 from fanout.words.orders import ClientOrder, ClientReply
@@ -79,6 +80,7 @@ class Clients:
         self._seeker = seeker
         self._defaults = defaults
         self._lines: dict[RowId, ClientLine] = {}
+        self._histories = Histories()
         self._by_order: dict[int, ClientLine] = {}
         """Where each request waits, by the identity of its order."""
         self._numbers: dict[str, int] = {}
@@ -231,20 +233,20 @@ class Clients:
             self._answer(message, ClientReply(status=200, message=turn["message"]))
 
     def _ask(self, line: ClientLine, order: ClientOrder) -> None:
-        size = size_of(order.body)
+        known = self._histories.look_up(order.body)
         model = str(order.body.get("model") or line.spec.model)
         self._calls.ask(
             Request(
                 row=line.row,
                 model=model,
                 pool=self._defaults.pool_of(model),
-                turn=len(line.turns) + 1,
+                turn=known.turn,
                 body=lambda: order.body,
                 path=order.path,
                 headers=order.headers,
-                new_bytes=size,
-                known_input=0,
-                cached=0,
+                new_bytes=known.new_bytes,
+                known_input=known.tokens,
+                cached=known.cached,
                 max_tokens=max_tokens_of(order.body, MAX_TOKENS),
                 on_answer=self._answered,
                 on_final=self._failed,
@@ -258,6 +260,7 @@ class Clients:
         busy = line.busy
         assert busy is not None, "an answer that nobody asked for"
         message = outcome.message
+        self._histories.learn(busy.order.body, asked.turn, outcome.usage)
         line.turns.append(turn_of(busy.order.body, message))
         line.failed = None
         if not line.keyed:

@@ -201,7 +201,7 @@ def test_an_answer_that_never_fits_is_missing_and_kept(tmp_path: Path) -> None:
     assert bench.run() == 3
     outcome = bench.ended[RowId("main", "a")][0]
     assert (outcome.kind, outcome.kept) == (MissingKind.INVALID, "{}")
-    assert len(api.bodies) == 3
+    assert len(api.bodies) == 4
     assert not (tmp_path / "a.json").exists()
 
 
@@ -223,6 +223,36 @@ def test_an_answer_that_is_none_is_never_done(
     bench.returns()
     assert bench.run() == 3
     assert bench.ended[RowId("main", "a")][0].kind is kind
+
+
+def test_a_cut_answer_is_asked_for_once_more_with_room_for_twice_as_much(
+    tmp_path: Path,
+) -> None:
+    def reply(body: Mapping[str, Any], number: int) -> Any:
+        if number == 0:
+            return answered("half", stop_reason="max_tokens")
+        return answered("whole")
+
+    api = ScriptedApi(reply)
+    bench = Bench(api, tmp_path)
+    bench.schedule(order("a", max_tokens=100))
+    bench.returns()
+    assert bench.run() == 0
+    assert [body["max_tokens"] for body in api.bodies] == [100, 200]
+    assert len(api.bodies[1]["messages"]) == 1
+    assert bench.ended[RowId("main", "a")][0].value == "whole"
+
+
+def test_an_answer_cut_twice_is_truncated(tmp_path: Path) -> None:
+    api = ScriptedApi(lambda *_: answered("half", stop_reason="max_tokens"))
+    bench = Bench(api, tmp_path)
+    bench.schedule(order("a", max_tokens=100))
+    bench.returns()
+    assert bench.run() == 3
+    assert len(api.bodies) == 2
+    outcome = bench.ended[RowId("main", "a")][0]
+    assert (outcome.kind, outcome.kept) == (MissingKind.TRUNCATED, "half")
+    assert "200" in outcome.reason
 
 
 def test_a_cut_stream_counts_its_input_as_wasted(tmp_path: Path) -> None:
