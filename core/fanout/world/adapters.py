@@ -6,9 +6,11 @@ functions, whose schema comes from their annotations.
 How they are called is `fanout.world.safecall`'s business.
 """
 
+import asyncio
 import inspect
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 from fanout.errors import UsageError
@@ -50,7 +52,36 @@ def adapt(
             f"`{made.name}` cannot be the name of a tool",
             hint="use 1 to 128 letters, digits, `_` and `-`",
         )
+    made = replace(made, call=_at_home(made.call))
     return Guarded(made, to_thread or run_in_daemon, timeout)
+
+
+def _at_home(call: Call) -> Call:
+    """Have a coroutine run on the loop it was given on, while that runs.
+
+    An async tool may use what belongs to the script's loop: a lock, a session. A
+    script that blocks its loop holds up such tools, and nothing else.
+    """
+    if not inspect.iscoroutinefunction(call):
+        return call
+    try:
+        home = asyncio.get_running_loop()
+    except RuntimeError:
+        return call
+
+    async def run(arguments: dict[str, Any]) -> Any:
+        if home is asyncio.get_running_loop() or not home.is_running():
+            return await call(arguments)
+        future = asyncio.run_coroutine_threadsafe(call(arguments), home)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise RuntimeError("the script ended while the tool ran") from None
+
+    return run
 
 
 def _ours(tool: Any) -> Made:
