@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from aiolimiter import AsyncLimiter
 
 from fanout.decide.budget import Purse
+from fanout.decide.contexts import too_large
 from fanout.decide.line import Ask, Ticket
 from fanout.decide.losses import failed, given_up
 from fanout.decide.order import priority
@@ -84,8 +85,14 @@ class Calls:
         if refusal is not None:
             request.on_final(request, MissingKind.REJECTED, *refusal)
             return
+        ticket = self._ticket(request, ready)
+        reads = ticket.need.input + ticket.need.cached
+        too_much = too_large(request.model, reads)
+        if too_much:
+            request.on_final(request, MissingKind.REJECTED, too_much, None)
+            return
         self._waiting[request.row] = request
-        core.account.enqueue(self._ticket(request, ready), core.clock.now())
+        core.account.enqueue(ticket, core.clock.now())
 
     def _ticket(self, request: Request, ready: float) -> Ticket:
         row = self._core.state.rows[request.row]

@@ -578,3 +578,16 @@ def test_one_agent_warms_a_prefix_worth_caching_and_the_rest_follow(
     first, *rest = api.times[1:]
     began = first + 5.0
     assert all((t >= began) is waits for t in rest)
+
+
+def test_an_input_too_large_for_the_model_is_not_sent(tmp_path: Path) -> None:
+    api = ScriptedApi(lambda *_: answered())
+    bench = Bench(api, tmp_path)
+    text = "word " * 200_000
+    bench.schedule(order("a", inputs=text, model="claude-haiku-4-5"), order("b"))
+    bench.returns()
+    assert bench.run() == 3
+    assert len(api.bodies) == 1
+    outcome = bench.ended[RowId("main", "a")][0]
+    assert outcome.kind is MissingKind.REJECTED
+    assert "claude-haiku-4-5 reads 200,000" in outcome.reason
