@@ -126,7 +126,9 @@ class Odd: ...
 
 
 @pytest.mark.parametrize(
-    "inputs", [3, 2.5, True, b"x", Path("a"), Odd(), {1, 2}, Finding, Pair], ids=str
+    "inputs",
+    [3, 2.5, True, b"x", Path("a"), Odd(), {1, 2}, Finding, Pair],
+    ids=lambda given: getattr(given, "__name__", type(given).__name__),
 )
 def test_anything_else_is_named(inputs: Any) -> None:
     with pytest.raises(UsageError, match=type(inputs).__name__):
