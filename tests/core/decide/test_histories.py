@@ -22,7 +22,11 @@ def test_an_unknown_request_is_new_as_a_whole() -> None:
 def test_what_an_answer_has_measured_is_known() -> None:
     histories = Histories()
     histories.learn(FIRST, 1, Usage(100, 20, 30, 40))
-    messages = [*FIRST["messages"], said("assistant", "an answer"), said("user", "more")]
+    messages = [
+        *FIRST["messages"],
+        said("assistant", "an answer"),
+        said("user", "more"),
+    ]
     known = histories.look_up({**FIRST, "messages": messages, "stream": True})
     assert (known.turn, known.tokens, known.cached) == (2, 190, 70)
     assert known.new_bytes < 100
