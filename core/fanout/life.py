@@ -2,7 +2,6 @@
 
     Life.start()    engine thread and script thread begin
     life.handle     what screens and signals hold
-    Life.finish()   after the end: reports written, lock released
 
 Everything a life owns is closed in the reverse order of its opening, whichever
 way it ends.

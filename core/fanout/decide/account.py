@@ -211,11 +211,6 @@ class Account:
         """Hold calls in flight to `ceiling`; lowering it cancels nothing."""
         self.ceiling.user = None if ceiling is None else max(1, ceiling)
 
-    def held_until(self, pool: str, now: float) -> float | None:
-        """Until when a pool is held by a 429; None when it is not."""
-        hold = self.pool(pool).hold
-        return hold.until if hold.active(now) else None
-
     @property
     def trouble_since(self) -> float | None:
         """Since when the service has been failing; None while it answers."""

@@ -86,7 +86,7 @@ class Parallel(Once[Results[T]]):
         rows = [order.row for order in rest]
         session.expect(rows)
         try:
-            ended = await session.collect(first, release=False)
+            ended = await session.collect(first)
         except BaseException:
             if not session.ending:
                 session.skip(rows, MissingKind.CANCELLED, CANCELLED)

@@ -7,7 +7,7 @@ its port only.
     agent()   ─▶ built     remembered until it is scheduled, else never started
     await     ─▶ enlist    claimed now, sent with all others of the same tick
     parallel  ─▶ claim     all or nothing, then `send`
-    collect   ─▶ waits, reopened rows included; released when the script goes on
+    collect   ─▶ waits, reopened rows included
 
 A key or an output that is claimed twice is a `UsageError`, raised before
 anything of the same batch was sent. After `stop` no await returns to the
@@ -184,13 +184,10 @@ class Session:
         if self.stopped:
             raise asyncio.CancelledError
 
-    async def collect(
-        self, tickets: Sequence[Ticket], *, release: bool = True
-    ) -> list[RowOutcome]:
+    async def collect(self, tickets: Sequence[Ticket]) -> list[RowOutcome]:
         """Return all outcomes once every row has ended, reopened ones too.
 
-        Cancelled, it gives up the rows that nobody else waits for. Unless
-        `release` is false, the engine is told that the script goes on with this.
+        Cancelled, it gives up the rows that nobody else waits for.
         """
         self.proceed()
         found: list[RowOutcome] | None = None
@@ -206,8 +203,6 @@ class Session:
             if found is None:
                 self._abandon(tickets)
         self.proceed()
-        if release:
-            self.port.release([ticket.row for ticket in tickets])
         return found
 
     @contextmanager

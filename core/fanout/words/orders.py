@@ -129,8 +129,5 @@ class EnginePort(Protocol):
     def cancel_call(self, order: ClientOrder) -> None:
         """The script no longer waits for this request."""
 
-    def release(self, rows: Sequence[RowId]) -> None:
-        """The script no longer waits for these: it went on with what it had."""
-
     def note(self, source: str, text: str) -> None:
         """Put a line into the log."""

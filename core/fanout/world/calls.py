@@ -86,6 +86,8 @@ class Calls:
             request.on_final(request, MissingKind.REJECTED, *refusal)
             return
         ticket = self._ticket(request, ready)
+        models = self.models.seen(request.pool, request.model)
+        core.account.name_models(request.pool, models)
         reads = ticket.need.input + ticket.need.cached
         too_much = too_large(request.model, reads)
         if too_much:

@@ -86,7 +86,6 @@ class Engine:
             said.ClientCame: self._client_came,
             said.ClientGone: desks.clients.gone,
             said.FinishMissing: self._finish_missing,
-            said.ReleaseCame: lambda _: None,
             said.ScriptCame: desks.stopping.script_came,
             said.Opened: calls.opened,
             said.InputKnown: calls.input_known,

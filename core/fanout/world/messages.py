@@ -74,13 +74,6 @@ class FinishMissing:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseCame:
-    """The script went on with what these rows had."""
-
-    rows: tuple[RowId, ...]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptCame:
     """`main` came to its end."""

@@ -12,6 +12,14 @@ class Models:
     def __init__(self) -> None:
         self._answering: set[str] = set()
         self._unknown: dict[str, tuple[str, Outcome]] = {}
+        self._pools: dict[str, tuple[str, ...]] = {}
+
+    def seen(self, pool: str, model: str) -> tuple[str, ...]:
+        """Return the models that were asked for in a pool, this one included."""
+        known = self._pools.get(pool, ())
+        if model not in known:
+            known = self._pools[pool] = (*known, model)
+        return known
 
     def answered(self, model: str) -> None:
         """A call of this model was answered: it is there."""

@@ -49,10 +49,6 @@ class Port:
         """Take back rows that will not come."""
         self._post(said.WithdrawCame(tuple(rows)))
 
-    def release(self, rows: Sequence[RowId]) -> None:
-        """The script went on with what these rows had."""
-        self._post(said.ReleaseCame(tuple(rows)))
-
     def note(self, source: str, text: str) -> None:
         """Put a line into the log."""
         self._post(Note(source, text))

@@ -31,7 +31,6 @@ class FakePort:
         self.expected: list[RowId] = []
         self.batches: list[list[AgentOrder]] = []
         self.finished: list[tuple[RowId, MissingKind, str]] = []
-        self.released: list[RowId] = []
         self.withdrawn: list[RowId] = []
         self.notes: list[tuple[str, str]] = []
         self.calls: list[ClientOrder] = []
@@ -80,9 +79,6 @@ class FakePort:
 
     def finish_missing(self, row: RowId, kind: MissingKind, reason: str) -> None:
         self.finished.append((row, kind, reason))
-
-    def release(self, rows: Sequence[RowId]) -> None:
-        self.released.extend(rows)
 
     def withdraw(self, rows: Sequence[RowId]) -> None:
         self.withdrawn.extend(rows)

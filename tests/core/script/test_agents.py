@@ -29,7 +29,6 @@ async def test_an_agent_awaited_alone_gives_its_done(
     assert result.path == Path(path)
     assert result.usage.output_tokens == 4
     assert port.phases == [("main", None)]
-    assert port.released == [RowId("main", "a")]
 
 
 async def test_a_schema_makes_objects_of_the_plain_json(
