@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fanout.decide.packing import Partition
     from fanout.errors import Incomplete
+    from fanout.files.tools import read_tools, write_output, write_tools
     from fanout.script.agents import agent
     from fanout.script.client import client
     from fanout.script.combine import parallel
     from fanout.script.phases import expect, log, partition, phase
     from fanout.script.pipelines import pipeline
     from fanout.script.results import Done, Missing, Results
-    from fanout.world.filetools import read_tools, write_output, write_tools
 
 __all__ = [
     "Done",
@@ -51,9 +51,9 @@ _HOMES = {
     "partition": "fanout.script.phases",
     "phase": "fanout.script.phases",
     "pipeline": "fanout.script.pipelines",
-    "read_tools": "fanout.world.filetools",
-    "write_output": "fanout.world.filetools",
-    "write_tools": "fanout.world.filetools",
+    "read_tools": "fanout.files.tools",
+    "write_output": "fanout.files.tools",
+    "write_tools": "fanout.files.tools",
 }
 
 

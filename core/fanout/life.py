@@ -16,15 +16,17 @@ from dataclasses import dataclass
 
 from fanout.account import Access
 from fanout.config import Config
-from fanout.decide.account import Account
+from fanout.decide.admission.account import Account
+from fanout.decide.admission.estimate import Estimator
 from fanout.decide.budget import Budget, Purse
-from fanout.decide.estimate import Estimator
 from fanout.decide.pools import pool_of
 from fanout.decide.state import RunState
 from fanout.decide.sums import minus
 from fanout.disk.journal import Journal
 from fanout.disk.reuse import Reuse, find_reusable
 from fanout.errors import UsageError
+from fanout.files.outputs import OutputFolder, digest, restore
+from fanout.files.safepath import fence_off
 from fanout.place import Place
 from fanout.script.loading import LoadedScript
 from fanout.script.running import ScriptEnd, ScriptOptions, ScriptThread
@@ -40,9 +42,7 @@ from fanout.world.desks import World, build_desks
 from fanout.world.engine import CEILING_MAX, Engine
 from fanout.world.lookup import Lookup, Order
 from fanout.world.openings import Defaults
-from fanout.world.outputs import OutputFolder, digest, restore
 from fanout.world.port import Port
-from fanout.world.safepath import fence_off
 from fanout.world.snapshots import Publisher
 from fanout.world.threads import RunThread
 from fanout.world.toolloop import ToolLoop

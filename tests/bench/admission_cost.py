@@ -16,9 +16,9 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "core")]
 
 from core.decide.books import answer, limits, ticket  # noqa: E402
-from fanout.decide.account import Account  # noqa: E402
-from fanout.decide.planner import plan  # noqa: E402
-from fanout.decide.retry import Verdict  # noqa: E402
+from fanout.decide.admission.account import Account  # noqa: E402
+from fanout.decide.admission.planner import plan  # noqa: E402
+from fanout.decide.admission.retry import Verdict  # noqa: E402
 
 WAITING = 10_000
 FLYING = 200

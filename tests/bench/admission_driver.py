@@ -14,12 +14,12 @@ from typing import Any
 
 from bench.admission_bound import lower_bound
 from bench.admission_server import INPUT, OUTPUT, REQUESTS, Reply, Service, Terms
-from fanout.decide.account import Account
-from fanout.decide.headers import read_limits, read_retry_after
-from fanout.decide.line import Ask, Ticket
-from fanout.decide.order import priority
-from fanout.decide.planner import Decision, plan
-from fanout.decide.retry import Tries, classify, next_try
+from fanout.decide.admission.account import Account
+from fanout.decide.admission.headers import read_limits, read_retry_after
+from fanout.decide.admission.line import Ask, Ticket
+from fanout.decide.admission.order import priority
+from fanout.decide.admission.planner import Decision, plan
+from fanout.decide.admission.retry import Tries, classify, next_try
 from fanout.words.events import LimitsLearned
 from fanout.words.model import RowId, Usage
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused

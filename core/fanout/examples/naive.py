@@ -17,8 +17,8 @@ from collections import Counter
 from typing import Any
 
 from fanout.examples.audit import AUDIT, MAX_TOKENS, PATTERN, STANDARD_LIBRARY
+from fanout.files.tools import read_tools
 from fanout.script.partition import partition, render
-from fanout.world.filetools import read_tools
 
 MODEL = "claude-sonnet-5"
 TURNS_MAX = 20

@@ -249,7 +249,7 @@ def _tools(tools: Any) -> "tuple[Tool, ...]":
     given = [one for tool in tools for one in _flat(tool)]
     if not given:
         return ()
-    from fanout.world.adapters import adapt  # noqa: PLC0415  only where there are tools
+    from fanout.files.adapters import adapt  # noqa: PLC0415  only where there are tools
 
     made = tuple(adapt(tool) for tool in given)
     names = [tool.name for tool in made]

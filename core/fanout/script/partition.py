@@ -19,10 +19,10 @@ from fanout.decide.packing import Partition, Piece, pack
 from fanout.decide.slices import count_lines, slices
 from fanout.decide.tokens import bytes_within, estimate_tokens, kind_of
 from fanout.errors import FanoutError, UsageError
-from fanout.world.fileglob import Found, Glob, Walk
-from fanout.world.fileignore import Ignores, skipped_folder
-from fanout.world.safefile import Content, not_text, read_whole, sha256
-from fanout.world.safepath import Refused, Root
+from fanout.files.glob import Found, Glob, Walk
+from fanout.files.ignore import Ignores, skipped_folder
+from fanout.files.safefile import Content, not_text, read_whole, sha256
+from fanout.files.safepath import Refused, Root
 
 MIN_TOKENS = 100
 MAX_FILE_BYTES = 64 * 1024 * 1024

@@ -1,7 +1,7 @@
 """How a call to the Messages API can come back, and what was learned on the way.
 
 The API side turns bytes into these; what they mean for the row and for the
-account is decided elsewhere (`fanout.decide.retry`).
+account is decided elsewhere (`fanout.decide.admission.retry`).
 """
 
 from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 A tool is named data plus one coroutine. The engine asks nothing else of it, so
 our file tools, the SDK's tool functions and plain functions of a script all
-become this one shape (`fanout.world.adapters.adapt`).
+become this one shape (`fanout.files.adapters.adapt`).
 
 A result carries the digests of the files the call read and wrote, because a
 finished row may be reused only while these files are as that row saw them.

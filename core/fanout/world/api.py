@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 from urllib.parse import urlsplit
 
+from fanout.decide.admission.headers import read_limits, read_retry_after
 from fanout.decide.assembly import Assembly
-from fanout.decide.headers import read_limits, read_retry_after
+from fanout.files.safecall import run_in_daemon
 from fanout.words.clean import well_formed
 from fanout.words.model import Usage
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
 from fanout.world.clock import Clock
 from fanout.world.credentials import Credentials
-from fanout.world.safecall import run_in_daemon
 from fanout.world.watchdog import Guard, Silent, Watchdog
 
 OK = 200

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 from aiolimiter import AsyncLimiter
 
+from fanout.decide.admission.line import Ask, Ticket
+from fanout.decide.admission.order import priority
+from fanout.decide.admission.retry import Verdict, classify, next_try
 from fanout.decide.budget import Purse
 from fanout.decide.contexts import too_large
-from fanout.decide.line import Ask, Ticket
 from fanout.decide.losses import failed, given_up
-from fanout.decide.order import priority
-from fanout.decide.retry import Verdict, classify, next_try
 from fanout.words.events import CallAbandoned, CallAdmitted, CallAnswered, CallRefused
 from fanout.words.model import NO_USAGE, Cause, MissingKind, RowId, Usage
 from fanout.words.outcome import Answered, Broken, Outcome, Refused

@@ -22,10 +22,10 @@ from contextlib import suppress
 from itertools import count
 from typing import Any, Protocol
 
-from fanout.decide.account import Account
-from fanout.decide.estimate import Estimator
+from fanout.decide.admission.account import Account
+from fanout.decide.admission.estimate import Estimator
+from fanout.decide.admission.planner import Decision
 from fanout.decide.logline import describe
-from fanout.decide.planner import Decision
 from fanout.decide.state import RunState, apply
 from fanout.words.events import DURABLE, Event, Noted, Record
 from fanout.words.model import RowId

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from fanout.decide.budget import Purse
 from fanout.decide.ending import Tolerance
+from fanout.files.outputs import OutputFolder
 from fanout.words.outcome import Outcome
 from fanout.world.agents import Agents
 from fanout.world.calls import Calls
@@ -18,7 +19,6 @@ from fanout.world.clients import Clients
 from fanout.world.core import Core
 from fanout.world.lookup import Lookup
 from fanout.world.openings import Defaults
-from fanout.world.outputs import OutputFolder
 from fanout.world.performers import Apart, Performers, Threads
 from fanout.world.rows import Rows
 from fanout.world.snapshots import Publisher

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from fanout.decide.planner import Block, plan
+from fanout.decide.admission.planner import Block, plan
 from fanout.words import commands as ask
 from fanout.words.events import (
     CeilingSet,

@@ -13,17 +13,17 @@ from typing import Any, Protocol
 
 from fanout.disk.plain import to_json
 from fanout.errors import FanoutError
+from fanout.files.outputs import OutputFolder, Problem, encode_output
+from fanout.files.safecall import Guarded
+from fanout.files.tools import WriteOutput
 from fanout.words.model import MissingKind, RowId, RowSpec
 from fanout.words.orders import AgentOrder
 from fanout.words.tools import Tool, ToolResult
 from fanout.world.core import Core
-from fanout.world.filetools import WriteOutput
 from fanout.world.lookup import Lookup, Order
 from fanout.world.messages import Checked, Found, LookedUp, ToolsCame
 from fanout.world.openings import wrote_output
-from fanout.world.outputs import OutputFolder, Problem, encode_output
 from fanout.world.rows import Work
-from fanout.world.safecall import Guarded
 
 Threads = Callable[..., Awaitable[Any]]
 """`asyncio.to_thread`, or an inline runner for virtual time."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from fanout.decide.retry import Tries
+from fanout.decide.admission.retry import Tries
 from fanout.words.model import MissingKind, Need, RowId, Usage
 from fanout.words.outcome import Answered, Outcome
 

@@ -5,8 +5,8 @@ fact in it is on disk: the screen never shows what a crash could take back. When
 the disk itself is in trouble there is nothing to wait for, and it is shown.
 """
 
+from fanout.decide.admission.planner import gate
 from fanout.decide.budget import Purse
-from fanout.decide.planner import gate
 from fanout.words.snapshot import (
     Gate,
     RunEnd,

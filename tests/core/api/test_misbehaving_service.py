@@ -32,7 +32,7 @@ from core.api.wires import (
     sse,
     stream,
 )
-from fanout.decide.retry import classify
+from fanout.decide.admission.retry import classify
 from fanout.words.model import Cause, MissingKind, Usage
 from fanout.words.outcome import Answered, Broken, Refused
 

@@ -1,10 +1,10 @@
 """Small words for tests of admission."""
 
-from fanout.decide.account import Account
-from fanout.decide.line import Ticket
-from fanout.decide.order import priority
-from fanout.decide.planner import Decision, plan
-from fanout.decide.retry import classify
+from fanout.decide.admission.account import Account
+from fanout.decide.admission.line import Ticket
+from fanout.decide.admission.order import priority
+from fanout.decide.admission.planner import Decision, plan
+from fanout.decide.admission.retry import classify
 from fanout.words.model import Dimension, Need, RowId, Usage
 from fanout.words.outcome import Answered, Limits, Outcome, Refused, Triple
 

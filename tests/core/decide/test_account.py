@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.decide.books import Desk, answer, refusal, row, started, ticket
-from fanout.decide.account import Account
-from fanout.decide.planner import plan
-from fanout.decide.retry import classify
+from fanout.decide.admission.account import Account
+from fanout.decide.admission.planner import plan
+from fanout.decide.admission.retry import classify
 from fanout.words.model import Dimension, Usage
 from fanout.words.outcome import Broken, Limits, Outcome, Triple
 

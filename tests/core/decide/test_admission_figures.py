@@ -24,7 +24,7 @@ from bench.admission_driver import (
 )
 from bench.admission_server import Service
 from bench.admission_work import WORK, rig
-from fanout.decide.planner import Decision
+from fanout.decide.admission.planner import Decision
 from fanout.words.model import RowId
 
 RIG = Terms()

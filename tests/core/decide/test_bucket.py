@@ -8,8 +8,8 @@ from aiolimiter import AsyncLimiter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.decide.bucket import Bucket, Moment
-from fanout.decide.clock import ServerClock
+from fanout.decide.admission.bucket import Bucket, Moment
+from fanout.decide.admission.clock import ServerClock
 from fanout.words.model import Dimension
 from fanout.words.outcome import Triple
 

@@ -2,7 +2,7 @@
 
 import random
 
-from fanout.decide.estimate import Estimator
+from fanout.decide.admission.estimate import Estimator
 from fanout.words.model import Need, Usage
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.decide.headers import read_limits, read_retry_after
+from fanout.decide.admission.headers import read_limits, read_retry_after
 from fanout.words.model import Dimension
 from fanout.words.outcome import Triple
 

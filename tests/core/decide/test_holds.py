@@ -1,9 +1,9 @@
 """Holds, the breaker and the ceiling: who learns what from which refusal."""
 
-from fanout.decide.breaker import IN_A_ROW, Breaker
-from fanout.decide.ceiling import INFORMED, START, Ceiling
-from fanout.decide.holds import Hold
-from fanout.decide.ramp import Ramp
+from fanout.decide.admission.breaker import IN_A_ROW, Breaker
+from fanout.decide.admission.ceiling import INFORMED, START, Ceiling
+from fanout.decide.admission.holds import Hold
+from fanout.decide.admission.ramp import Ramp
 from fanout.words.model import Cause
 
 

@@ -13,9 +13,9 @@ from core.decide.books import (
     started,
     ticket,
 )
-from fanout.decide.estimate import Estimator
-from fanout.decide.line import Ask, Ticket
-from fanout.decide.planner import gate, plan
+from fanout.decide.admission.estimate import Estimator
+from fanout.decide.admission.line import Ask, Ticket
+from fanout.decide.admission.planner import gate, plan
 from fanout.words.model import Cause, Dimension, Need
 from fanout.words.outcome import Broken, Limits
 

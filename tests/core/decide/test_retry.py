@@ -2,7 +2,7 @@
 
 import pytest
 
-from fanout.decide.retry import Tries, Verdict, classify, next_try
+from fanout.decide.admission.retry import Tries, Verdict, classify, next_try
 from fanout.words.model import Cause, Dimension, MissingKind, Usage
 from fanout.words.outcome import Answered, Broken, Limits, Refused, Triple
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from fanout.decide.why import why
+from fanout.decide.admission.why import why
 from fanout.words.model import Cause, Row, RowId, RowSpec, Status, Wait
 from fanout.words.snapshot import Counts, Gate, Live, RunInfo, Snapshot
 

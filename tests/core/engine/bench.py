@@ -5,13 +5,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from fanout.decide.account import Account
+from fanout.decide.admission.account import Account
+from fanout.decide.admission.estimate import Estimator
 from fanout.decide.budget import Budget, Purse
 from fanout.decide.ending import Tolerance
-from fanout.decide.estimate import Estimator
 from fanout.decide.pools import pool_of
 from fanout.decide.run_state import RunState
 from fanout.decide.state import apply
+from fanout.files.outputs import OutputFolder, digest
 from fanout.testing.memory_journal import MemoryJournal
 from fanout.testing.scripted_api import ScriptedApi
 from fanout.testing.virtual_loop import LoopClock, VirtualLoop, inline
@@ -25,7 +26,6 @@ from fanout.world.desks import World, build_desks
 from fanout.world.engine import Engine
 from fanout.world.lookup import Lookup
 from fanout.world.openings import Defaults
-from fanout.world.outputs import OutputFolder, digest
 from fanout.world.port import Port
 from fanout.world.snapshots import Publisher
 from fanout.world.toolloop import here

@@ -12,7 +12,7 @@ from pytest import MonkeyPatch  # noqa: PT013  a type, nothing more
 import fanout.world.calls as calls_module
 import fanout.world.engine as engine_module
 from core.engine.simulated_service import DelayedJournal
-from fanout.decide.account import Account
+from fanout.decide.admission.account import Account
 from fanout.disk.reuse import Reuse
 from fanout.words.model import NO_USAGE
 from fanout.world.agents import Agents

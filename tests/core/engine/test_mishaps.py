@@ -13,6 +13,7 @@ from fanout.decide.budget import Budget
 from fanout.disk.blobs import Blobs
 from fanout.disk.harvest import Harvest
 from fanout.disk.reuse import Reuse
+from fanout.files.tools import write_output
 from fanout.testing.scripted_api import (
     ScriptedApi,
     answered,
@@ -26,7 +27,6 @@ from fanout.words.model import Cause, MissingKind, RowId, Status, Usage
 from fanout.words.orders import ClientOrder, ClientReply
 from fanout.words.tools import ToolResult
 from fanout.world import messages as said
-from fanout.world.filetools import write_output
 
 A = RowId("main", "a")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fanout.world.adapters import adapt
+from fanout.files.adapters import adapt
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.world import fileglob
-from fanout.world.fileglob import Glob, Walk
-from fanout.world.filetools import read_tools
-from fanout.world.safepath import Refused, Root
+from fanout.files import glob as globbing
+from fanout.files.glob import Glob, Walk
+from fanout.files.safepath import Refused, Root
+from fanout.files.tools import read_tools
 
 
 def walked(root: Path, pattern: str) -> tuple[list[str], dict[str, str]]:
@@ -78,7 +78,7 @@ def test_a_walk_ends_in_a_tree_that_is_too_deep_or_too_wide(
     assert before in {0, len(os.listdir("/dev/fd"))}  # noqa: PTH208
     for number in range(20):
         (tmp_path / f"{number:02}").touch()
-    monkeypatch.setattr(fileglob, "MAX_ENTRIES", 10)
+    monkeypatch.setattr(globbing, "MAX_ENTRIES", 10)
     walk = Walk(Glob("*"), enter=lambda _: None)
     assert len(list(walk.files(Root(tmp_path)))) == 10
     assert walk.cut

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fanout.world import fileread
-from fanout.world.filesearch import search
-from fanout.world.filetools import read_tools
-from fanout.world.safefile import Content, sha256
+from fanout.files import read as reading
+from fanout.files.safefile import Content, sha256
+from fanout.files.search import search
+from fanout.files.tools import read_tools
 
 
 def content(text: str) -> Content:
@@ -94,7 +94,7 @@ def test_grep_searches_a_folder_a_file_or_all(tmp_path: Path, grep) -> None:
 
 def test_grep_says_when_it_stopped(tmp_path: Path, grep, monkeypatch) -> None:
     (tmp_path / "a").write_text("hit\n" * 30)
-    monkeypatch.setattr(fileread, "MAX_MATCHES", 10)
+    monkeypatch.setattr(reading, "MAX_MATCHES", 10)
     lines = grep(pattern="hit").content.splitlines()
     assert len(lines) == 11
     assert lines[-1] == "[stopped after 10 matches; narrow the search]"
@@ -110,7 +110,7 @@ def test_the_standard_library_is_searched_in_seconds() -> None:
 
 
 def test_the_child_brings_nothing_of_ours() -> None:
-    child = Path(fileread.__file__).with_name("filesearch_child.py")
+    child = Path(reading.__file__).with_name("search_child.py")
     assert "fanout" not in child.read_text().replace("fanout-", "")
     code = "import json,os,re,resource,sys; print(len(sys.modules))"
     out = subprocess.run(

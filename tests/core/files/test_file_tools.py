@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from fanout.errors import UsageError
+from fanout.files import read as reading
+from fanout.files import specs
+from fanout.files.tools import read_tools, write_output, write_tools
 from fanout.words.tools import ToolResult
-from fanout.world import fileread, filespecs
-from fanout.world.filetools import read_tools, write_output, write_tools
 
 Run = Callable[..., ToolResult]
 
@@ -82,7 +83,7 @@ def test_read_cuts_by_lines_and_says_how_to_go_on(tmp_path: Path, run: Run) -> N
 def test_read_cuts_by_bytes_and_shortens_long_lines(tmp_path: Path, run: Run) -> None:
     (tmp_path / "wide.txt").write_text(("é" * 1900 + "\n") * 500)
     content = str(run("read", file_path="wide.txt").content)
-    assert len(content.encode()) <= fileread.MAX_BYTES + 100
+    assert len(content.encode()) <= reading.MAX_BYTES + 100
     assert "go on with view_range=" in content
     (tmp_path / "one.txt").write_text("z" * 1_000_000)
     content = str(run("read", file_path="one.txt").content)
@@ -161,7 +162,7 @@ def test_glob_says_when_there_are_more(
 ) -> None:
     for number in range(12):
         (tmp_path / f"{number:02}").touch()
-    monkeypatch.setattr(fileread, "MAX_LISTED", 10)
+    monkeypatch.setattr(reading, "MAX_LISTED", 10)
     lines = run("glob", pattern="*").content.splitlines()
     assert lines[-1] == "[10 of 12 files; narrow the pattern]"
     assert len(lines) == 11
@@ -256,7 +257,7 @@ async def test_write_output_needs_an_agent_and_reports_what_was_written() -> Non
     bound = write_output.bind(write)
     assert (bound.name, bound.input_schema) == (
         "write_output",
-        filespecs.SCHEMAS["write_output"],
+        specs.SCHEMAS["write_output"],
     )
     result = await bound.run({"content": "all of it"})
     assert kept == ["all of it"]

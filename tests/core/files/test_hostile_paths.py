@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fanout.world.filetools import FileTool, write_tools
-from fanout.world.safepath import _fences, fence_off
+from fanout.files.safepath import _fences, fence_off
+from fanout.files.tools import FileTool, write_tools
 
 HEADS = [
     "..", "../..", "./..", "sub/..", "sub/../..", "sub/deep/../../..", "link-folder",

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fanout.errors import FanoutError, UsageError
-from fanout.world import outputs, safefile
-from fanout.world.outputs import OutputFolder, Problem, Verified, digest
+from fanout.files import outputs, safefile
+from fanout.files.outputs import OutputFolder, Problem, Verified, digest
 
 BAD_NAMES = [
     "", "/", "/abs.md", "~/x", "..", "../x", "a/../../b", "a/..", "a/", "a/.", ".", "./",

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from fanout.files.outputs import OutputFolder
+from fanout.files.tools import write_tools
 from fanout.script.partition import partition
-from fanout.world.filetools import write_tools
-from fanout.world.outputs import OutputFolder
 
 
 @contextmanager

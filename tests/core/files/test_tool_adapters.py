@@ -9,10 +9,10 @@ import pytest
 from pydantic import BaseModel
 
 from fanout.errors import UsageError
+from fanout.files.adapters import adapt
+from fanout.files.safecall import MAX_TEXT
+from fanout.files.tools import read_tools, write_output
 from fanout.words.tools import ToolResult
-from fanout.world.adapters import adapt
-from fanout.world.filetools import read_tools, write_output
-from fanout.world.safecall import MAX_TEXT
 
 pytestmark = pytest.mark.anyio
 
@@ -231,7 +231,7 @@ async def test_the_sdks_tool_functions_are_taken() -> None:
 async def test_names_and_schemas_are_those_of_the_sdks_file_tools(tmp_path) -> None:
     from anthropic.lib.tools import agent_toolset
 
-    from fanout.world.filetools import write_tools
+    from fanout.files.tools import write_tools
 
     context = agent_toolset.AgentToolContext(workdir=str(tmp_path))
     theirs = {

@@ -4,7 +4,7 @@ The reason itself is the engine's (`why`); here it only gets words. The wait's
 length comes early in the sentence, because narrow columns cut its end.
 """
 
-from fanout.decide.why import why
+from fanout.decide.admission.why import why
 from fanout.words.model import Cause, Row, Status, Wait
 from fanout_tui.text import one_line, plural, short_time, tokens
 from fanout_tui.view.look import STALE_S, Look

@@ -1,6 +1,6 @@
 """A pool as the screen and the journal read it: frozen, complete, from the ledger."""
 
-from fanout.decide.pool import Pool
+from fanout.decide.admission.pool import Pool
 from fanout.words.events import LimitsLearned
 from fanout.words.model import Dimension
 from fanout.words.snapshot import BucketView, PoolView

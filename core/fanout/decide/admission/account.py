@@ -2,13 +2,13 @@
 
 Where things are decided:
 
-- `plan` (`fanout.decide.planner`) reads an account and says which waiting calls
-  start now, why each pool's head waits, and when to look again;
+- `plan` (`fanout.decide.admission.planner`) reads an account and says which
+  waiting calls start now, why each pool's head waits, and when to look again;
 - `Account` takes facts: a ticket came, a call was admitted, sent, opened, told
   its input, produced, ended. It forwards each to the pool's ledger
-  (`fanout.decide.pool`), and endings to whoever learns from that kind: the
+  (`fanout.decide.admission.pool`), and endings to whoever learns from that kind: the
   pool's hold from limits, the breaker from the service's trouble, the ceiling
-  from load. What an ending means was judged before (`fanout.decide.retry`).
+  from load. What an ending means was judged before (`fanout.decide.admission.retry`).
 
 Facts about calls that already ended change nothing, so a late progress report
 or a second `ended` is harmless: a reservation is settled once.
@@ -21,15 +21,15 @@ before are late news of the same event.
 from bisect import insort
 from collections.abc import Callable, Iterable
 
-from fanout.decide.breaker import Breaker
-from fanout.decide.ceiling import MOST, Ceiling
-from fanout.decide.clock import ServerClock
-from fanout.decide.estimate import Estimator
-from fanout.decide.flight import Flight, produced_by
-from fanout.decide.line import Ticket
-from fanout.decide.pool import Pool
-from fanout.decide.retry import LIMIT_CAUSES, TROUBLE_CAUSES, Verdict
-from fanout.decide.views import limits_of, pool_view
+from fanout.decide.admission.breaker import Breaker
+from fanout.decide.admission.ceiling import MOST, Ceiling
+from fanout.decide.admission.clock import ServerClock
+from fanout.decide.admission.estimate import Estimator
+from fanout.decide.admission.flight import Flight, produced_by
+from fanout.decide.admission.line import Ticket
+from fanout.decide.admission.pool import Pool
+from fanout.decide.admission.retry import LIMIT_CAUSES, TROUBLE_CAUSES, Verdict
+from fanout.decide.admission.views import limits_of, pool_view
 from fanout.words.events import LimitsLearned
 from fanout.words.model import Cause, Dimension, RowId, Usage
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from fanout.world.safefile import Content
+from fanout.files.safefile import Content
 
 SECONDS = 5.0
 
-_CHILD = str(Path(__file__).with_name("filesearch_child.py"))
+_CHILD = str(Path(__file__).with_name("search_child.py"))
 
 
 @dataclass(frozen=True, slots=True)

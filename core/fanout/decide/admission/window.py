@@ -1,6 +1,6 @@
 """The trailing minute of one limit: what was charged, second by second.
 
-Only the screen reads it; admission goes by levels (`fanout.decide.bucket`). A
+Only the screen reads it; admission goes by levels (`fanout.decide.admission.bucket`). A
 charge that turns out larger or smaller is corrected in the second in which the
 news came, so that a gauge never rewrites what it has shown.
 """

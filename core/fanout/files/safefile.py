@@ -13,7 +13,7 @@ import secrets
 import stat
 from dataclasses import dataclass
 
-from fanout.world.safepath import Refused, is_regular, refusal
+from fanout.files.safepath import Refused, is_regular, refusal
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
 TEMPORARY_PREFIX = ".fanout-"

@@ -3,7 +3,7 @@
 Nothing here raises and nothing is believed that cannot be: a header that is
 not a number, negative, or an impossible date is named in `Limits.ignored` and
 its part of the triple is None. Whether a sensible figure is *true* is judged by
-the bucket that follows it (`fanout.decide.bucket`).
+the bucket that follows it (`fanout.decide.admission.bucket`).
 
 The combined `anthropic-ratelimit-tokens-*` triple is left out on purpose: it
 shows sums, or whichever limit binds, with the earlier of two resets. A client

@@ -17,7 +17,7 @@ be sent a hundred calls after every hold.
 import math
 from collections.abc import Callable
 
-from fanout.decide.retry import backoff
+from fanout.decide.admission.retry import backoff
 from fanout.words.model import Cause
 
 # Two of our runs on one account would otherwise come back in the same moment.

@@ -18,16 +18,16 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from fanout.decide.bucket import Bucket
-from fanout.decide.clock import ServerClock
-from fanout.decide.estimate import Average
-from fanout.decide.flight import Flight
-from fanout.decide.follow import Follower, Sky
-from fanout.decide.holds import Hold
-from fanout.decide.line import Line
-from fanout.decide.order import is_roomy
-from fanout.decide.ramp import Ramp
-from fanout.decide.window import TrailingMinute
+from fanout.decide.admission.bucket import Bucket
+from fanout.decide.admission.clock import ServerClock
+from fanout.decide.admission.estimate import Average
+from fanout.decide.admission.flight import Flight
+from fanout.decide.admission.follow import Follower, Sky
+from fanout.decide.admission.holds import Hold
+from fanout.decide.admission.line import Line
+from fanout.decide.admission.order import is_roomy
+from fanout.decide.admission.ramp import Ramp
+from fanout.decide.admission.window import TrailingMinute
 from fanout.words.model import Dimension, Need
 from fanout.words.outcome import Limits
 

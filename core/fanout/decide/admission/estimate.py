@@ -13,7 +13,7 @@ taken off by the share of such expectations that came true.
 import math
 from dataclasses import dataclass
 
-from fanout.decide.line import Ask, Ticket
+from fanout.decide.admission.line import Ask, Ticket
 from fanout.words.model import Need, Usage
 
 # Text is 3 to 4 bytes a token, and newer tokenizers make more tokens of it. Too

@@ -8,7 +8,7 @@ What was charged is remembered here, so that each part is settled once.
 
 from dataclasses import dataclass, field
 
-from fanout.decide.line import Ticket
+from fanout.decide.admission.line import Ticket
 from fanout.words.model import Dimension, Usage
 from fanout.words.outcome import Limits
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fanout.decide.order import LARGE, place
+from fanout.decide.admission.order import LARGE, place
 from fanout.words.model import Need, RowId
 
 
@@ -39,7 +39,7 @@ class Ticket:
     pool: str
     need: Need
     priority: tuple[Any, ...]
-    """A `Rank`, from `fanout.decide.order.priority`."""
+    """A `Rank`, from `fanout.decide.admission.order.priority`."""
     ask: Ask | None = None
     """With it the need is estimated anew when the ticket is at the head."""
     prefix: str | None = None

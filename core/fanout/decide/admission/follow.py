@@ -17,9 +17,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fanout.decide.bucket import Bucket, Moment
-from fanout.decide.clock import ServerClock
-from fanout.decide.flight import Flight
+from fanout.decide.admission.bucket import Bucket, Moment
+from fanout.decide.admission.clock import ServerClock
+from fanout.decide.admission.flight import Flight
 from fanout.words.model import Dimension
 from fanout.words.outcome import Limits, Triple
 

@@ -22,9 +22,9 @@ over; that wait ends by itself within one time-to-first-byte.)
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from fanout.decide.account import Account
-from fanout.decide.line import Ticket
-from fanout.decide.pool import Draft, Pool, Short
+from fanout.decide.admission.account import Account
+from fanout.decide.admission.line import Ticket
+from fanout.decide.admission.pool import Draft, Pool, Short
 from fanout.words.model import Cause, Dimension, Need, RowId
 from fanout.words.snapshot import Gate
 

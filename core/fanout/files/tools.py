@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
+from fanout.files import specs
+from fanout.files.edit import edit, write
+from fanout.files.read import find, grep, read
+from fanout.files.safepath import Refused, Root
 from fanout.words.tools import Tool, ToolResult
-from fanout.world import filespecs
-from fanout.world.fileedit import edit, write
-from fanout.world.fileread import find, grep, read
-from fanout.world.safepath import Refused, Root
 
 ToThread = Callable[..., Awaitable[Any]]
 Operation = Callable[[Root, dict[str, Any]], ToolResult]
@@ -86,9 +86,9 @@ def _tools(
     return [
         FileTool(
             name=name,
-            description=filespecs.DESCRIPTIONS[name],
-            input_schema=filespecs.SCHEMAS[name],
-            version=filespecs.VERSION,
+            description=specs.DESCRIPTIONS[name],
+            input_schema=specs.SCHEMAS[name],
+            version=specs.VERSION,
             root=folder,
             operation=operation,
             to_thread=to_thread,
@@ -105,9 +105,9 @@ class WriteOutput:
     """
 
     name = "write_output"
-    description = filespecs.DESCRIPTIONS["write_output"]
-    input_schema = filespecs.SCHEMAS["write_output"]
-    version = filespecs.VERSION
+    description = specs.DESCRIPTIONS["write_output"]
+    input_schema = specs.SCHEMAS["write_output"]
+    version = specs.VERSION
 
     def bind(self, write: Callable[[str], Awaitable[tuple[str, str]]]) -> Tool:
         """Return the tool of one agent.

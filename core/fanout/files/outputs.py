@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from fanout.errors import FanoutError, UsageError
-from fanout.world.safefile import (
+from fanout.files.safefile import (
     TEMPORARY_PREFIX,
     Content,
     TooLarge,
@@ -27,7 +27,7 @@ from fanout.world.safefile import (
     read_whole,
     replace,
 )
-from fanout.world.safepath import Refused, Root
+from fanout.files.safepath import Refused, Root
 
 MAX_OUTPUT_BYTES = 256 * 1024 * 1024
 

@@ -7,10 +7,10 @@ agents editing one file both changes must be in it.
 import threading
 from typing import Any
 
+from fanout.files.read import text_argument
+from fanout.files.safefile import MAX_FILE_BYTES, as_text, read_whole, replace
+from fanout.files.safepath import Refused, Root
 from fanout.words.tools import ToolResult
-from fanout.world.fileread import text_argument
-from fanout.world.safefile import MAX_FILE_BYTES, as_text, read_whole, replace
-from fanout.world.safepath import Refused, Root
 
 _one_writer = threading.Lock()
 

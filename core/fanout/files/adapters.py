@@ -3,7 +3,7 @@
 Three kinds are known by their shape, so that nothing here imports an SDK: our
 own (they have `run`), the SDK's tool functions (`to_dict` and `call`), and plain
 functions, whose schema comes from their annotations.
-How they are called is `fanout.world.safecall`'s business.
+How they are called is `fanout.files.safecall`'s business.
 """
 
 import asyncio
@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import Any, cast
 
 from fanout.errors import UsageError
+from fanout.files.safecall import Call, Guarded, Made, ToThread, run_in_daemon
+from fanout.files.tools import FileTool, WriteOutput
 from fanout.words.tools import Tool
-from fanout.world.filetools import FileTool, WriteOutput
-from fanout.world.safecall import Call, Guarded, Made, ToThread, run_in_daemon
 
 TIMEOUT_SECONDS = 600.0
 

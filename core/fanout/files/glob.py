@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from fanout.world.safepath import Refused, Root, denial, open_folder
+from fanout.files.safepath import Refused, Root, denial, open_folder
 
 MAX_ENTRIES = 200_000
 """Entries one walk looks at before it stops."""

@@ -7,12 +7,12 @@ cut for size is said in the last line, with how to have the rest.
 from collections.abc import Iterator
 from typing import Any
 
+from fanout.files.glob import MAX_ENTRIES, Found, Glob, Walk
+from fanout.files.ignore import skipped_folder
+from fanout.files.safefile import Content, as_text, not_text, read_whole
+from fanout.files.safepath import Refused, Root
+from fanout.files.search import Match, Searched, search
 from fanout.words.tools import ToolResult
-from fanout.world.fileglob import MAX_ENTRIES, Found, Glob, Walk
-from fanout.world.fileignore import skipped_folder
-from fanout.world.filesearch import Match, Searched, search
-from fanout.world.safefile import Content, as_text, not_text, read_whole
-from fanout.world.safepath import Refused, Root
 
 MAX_LINES = 2000
 MAX_BYTES = 256 * 1024

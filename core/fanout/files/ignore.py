@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
-from fanout.world.safefile import read_whole
-from fanout.world.safepath import Refused, Root
+from fanout.files.safefile import read_whole
+from fanout.files.safepath import Refused, Root
 
 SKIPPED_FOLDERS = frozenset(
     {"node_modules", "__pycache__", "bower_components", "site-packages"}

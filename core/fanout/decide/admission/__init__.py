@@ -1,0 +1,1 @@
+"""Admission: who may send now, why the others wait, and until when."""

@@ -1,0 +1,1 @@
+"""Files and tools: confined reading and writing, strangers' tools, outputs."""
