@@ -24,6 +24,9 @@ class Terminal:
             paths = os.pathsep.join(map(str, (ROOT / "core", ROOT / "tui")))
             os.environ.update(env, TERM="xterm-256color", PYTHONPATH=paths)
             os.environ.pop("NO_COLOR", None)
+            # Whatever the tests run under, a terminal that is gone must not turn
+            # an exit into a failure to flush.
+            os.environ["PYTHONUNBUFFERED"] = "1"
             os.environ.pop("COLUMNS", None)
             os.environ.pop("LINES", None)
             os.execv(sys.executable, [sys.executable, "-c", code])

@@ -24,6 +24,7 @@ from typing import Any
 
 from fanout.errors import Incomplete, UsageError
 from fanout.script import loading
+from fanout.script.heartbeat import Heartbeat
 from fanout.script.plain import jsonable
 from fanout.script.session import ScriptPort, Session, make_current
 
@@ -138,6 +139,8 @@ class ScriptThread:
         loop = asyncio.new_event_loop()
         loop.set_exception_handler(self._complain)
         asyncio.set_event_loop(loop)
+        heart = Heartbeat(loop, str(self._load.path), self.session.port.note)
+        heart.start()
         try:
             with self._lock:
                 self._loop, self._task = loop, loop.create_task(main)
@@ -145,6 +148,7 @@ class ScriptThread:
                 self._task.cancel()
             return loop.run_until_complete(self._task)
         finally:
+            heart.stop()
             try:
                 self._clean(loop)
             finally:

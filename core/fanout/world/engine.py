@@ -231,7 +231,8 @@ class Engine:
     def _set_ceiling(self, ceiling: int | None) -> None:
         if ceiling is not None:
             ceiling = max(1, min(CEILING_MAX, ceiling))
-        self.core.account.set_user_ceiling(ceiling)
+        # Somebody watches and wants it now; an option given ahead is no such wish.
+        self.core.account.set_user_ceiling(ceiling, lift=True)
         self.core.record(CeilingSet(ceiling=ceiling))
 
     def _change_ceiling(self, message: ask.ChangeCeiling) -> None:

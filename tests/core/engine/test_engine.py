@@ -312,6 +312,28 @@ def test_raising_the_ceiling_by_key_changes_the_figure_that_holds(
     assert api.peak == 1
 
 
+def test_a_raised_ceiling_holds_at_once_and_presses_add_up(tmp_path: Path) -> None:
+    api = ScriptedApi(lambda *_: answered(), seconds=20.0)
+    bench = Bench(api, tmp_path)
+    bench.schedule(*(order(f"k{n}") for n in range(200)))
+    bench.returns()
+    figures: list[int] = []
+
+    def press() -> None:
+        bench.core.post(ChangeCeiling(5))
+
+    def prepare() -> None:
+        limit = bench.core.account.ceiling_view
+        bench.at(12.0, lambda: figures.append(limit().limit))
+        for second in (12.1, 12.2, 12.3):
+            bench.at(second, press)
+        bench.at(12.5, lambda: figures.append(limit().limit))
+
+    assert bench.run(prepare) == 0
+    before, after = figures
+    assert after == before + 15
+
+
 def test_a_missing_row_is_requeued_and_whoever_waits_gets_it(tmp_path: Path) -> None:
     broken_until = 30.0
 

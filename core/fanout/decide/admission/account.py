@@ -207,9 +207,14 @@ class Account:
 
     # What people and the engine ask.
 
-    def set_user_ceiling(self, ceiling: int | None) -> None:
-        """Hold calls in flight to `ceiling`; lowering it cancels nothing."""
+    def set_user_ceiling(self, ceiling: int | None, *, lift: bool = False) -> None:
+        """Hold calls in flight to `ceiling`; lowering it cancels nothing.
+
+        With `lift` it holds at once where it is above the adaptive figure.
+        """
         self.ceiling.user = None if ceiling is None else max(1, ceiling)
+        if lift and ceiling is not None:
+            self.ceiling.lift(ceiling)
 
     @property
     def trouble_since(self) -> float | None:

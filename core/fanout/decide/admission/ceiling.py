@@ -59,6 +59,10 @@ class Ceiling:
         auto = int(self._auto)
         return auto if self.user is None else min(auto, self.user)
 
+    def lift(self, ceiling: int) -> None:
+        """Let a figure that a person asked for hold now; a refusal still cuts it."""
+        self._auto = max(self._auto, float(min(ceiling, self._most)))
+
     def informed(self) -> None:
         """The account's limits are known: the buckets pace from here on."""
         if self.generation == 0:

@@ -1,0 +1,47 @@
+"""A script that holds its loop is named, once, with the line that does it."""
+
+import asyncio
+import threading
+import time
+
+from fanout.script.heartbeat import Heartbeat
+
+HELD = 0.2
+
+
+def hold(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def watched(seconds: float) -> list[str]:
+    """What is said of a loop that is held for so long, twice."""
+    said: list[str] = []
+
+    async def main() -> None:
+        for _ in range(2):
+            await asyncio.sleep(0.01)
+            hold(seconds)
+
+    def run() -> None:
+        loop = asyncio.new_event_loop()
+        heart = Heartbeat(loop, __file__, lambda _, text: said.append(text), HELD)
+        heart.start()
+        loop.run_until_complete(main())
+        heart.stop()
+        loop.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return said
+
+
+def test_a_held_loop_is_said_with_its_line() -> None:
+    (text,) = watched(1.2)[:1]
+    line = hold.__code__.co_firstlineno + 1
+    assert f"(test_heartbeat.py:{line})" in text
+    assert "asyncio.to_thread" in text
+
+
+def test_a_loop_that_goes_round_is_left_alone() -> None:
+    assert watched(0.01) == []
