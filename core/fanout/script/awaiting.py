@@ -7,6 +7,7 @@ Each task that drives one gets a coroutine of its own over the same outcome.
 """
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Coroutine, Generator
 from types import TracebackType
 from typing import Any, Generic, TypeVar
@@ -22,8 +23,8 @@ class Work(Coroutine[Any, Any, T], Generic[T]):
     def __init__(self) -> None:
         self._drivers: dict[asyncio.Task[Any] | None, Coroutine[Any, Any, T]] = {}
 
-    async def _run(self) -> T:
-        raise NotImplementedError
+    @abstractmethod
+    async def _run(self) -> T: ...
 
     def __await__(self) -> Generator[Any, Any, T]:
         return self._run().__await__()
@@ -77,8 +78,8 @@ class Once(Work[T]):
         self._made: T | None = None
         self._busy = False
 
-    async def _make(self) -> T:
-        raise NotImplementedError
+    @abstractmethod
+    async def _make(self) -> T: ...
 
     async def _run(self) -> T:
         if self._made is not None:

@@ -14,7 +14,7 @@ from textual.worker import get_current_worker
 from fanout.words.model import Row, RowId
 from fanout_tui.bridge import TranscriptLine
 from fanout_tui.pager import show as show_in_pager
-from fanout_tui.screens.base import RunScreen, bindings_for
+from fanout_tui.screens.base import ScrollScreen, bindings_for
 from fanout_tui.view.agent import (
     agent_lines,
     tabs_line,
@@ -32,7 +32,7 @@ FOLLOWED = frozenset({0, 3})
 """Tabs that grow at their end."""
 
 
-class AgentScreen(RunScreen):
+class AgentScreen(ScrollScreen):
     """The head, four tabs, and the lines of the chosen one."""
 
     KIND = "agent"
@@ -129,30 +129,6 @@ class AgentScreen(RunScreen):
         self._at_end = top >= last
         self._list.jump(min(top, last))
         self.fanout.draw()
-
-    def action_down(self) -> None:
-        """One line down."""
-        self._scroll(1)
-
-    def action_up(self) -> None:
-        """One line up."""
-        self._scroll(-1)
-
-    def action_page_down(self) -> None:
-        """A page down."""
-        self._scroll(self._list.page())
-
-    def action_page_up(self) -> None:
-        """A page up."""
-        self._scroll(-self._list.page())
-
-    def action_top(self) -> None:
-        """To the first line."""
-        self._scroll(-self._list.count)
-
-    def action_bottom(self) -> None:
-        """To the end, and follow it."""
-        self._scroll(self._list.count)
 
     def action_next(self) -> None:
         """The next agent in the list."""

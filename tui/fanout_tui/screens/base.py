@@ -8,7 +8,7 @@ from textual.screen import Screen
 from fanout_tui.keys import keys_on
 from fanout_tui.view.footer import footer_line, message_line
 from fanout_tui.view.look import Look
-from fanout_tui.widgets.lines import Block
+from fanout_tui.widgets.lines import Block, LineList
 
 if TYPE_CHECKING:
     from fanout_tui.app import FanoutApp
@@ -117,3 +117,37 @@ class RunScreen(Screen[None]):
     def action_requeue_all(self) -> None:
         """Ask, then reopen all missing rows."""
         self.fanout.ask_requeue(None)
+
+
+class ScrollScreen(RunScreen):
+    """A screen that is one long list of lines; subclasses say how it scrolls."""
+
+    _list: LineList
+
+    def _scroll(self, by: int) -> None:
+        """Move by so many lines, as far as there are any."""
+        raise NotImplementedError
+
+    def action_down(self) -> None:
+        """One line down."""
+        self._scroll(1)
+
+    def action_up(self) -> None:
+        """One line up."""
+        self._scroll(-1)
+
+    def action_page_down(self) -> None:
+        """A page down."""
+        self._scroll(self._list.page())
+
+    def action_page_up(self) -> None:
+        """A page up."""
+        self._scroll(-self._list.page())
+
+    def action_top(self) -> None:
+        """To the first line."""
+        self._scroll(-self._list.count)
+
+    def action_bottom(self) -> None:
+        """To the last line."""
+        self._scroll(self._list.count)

@@ -7,7 +7,7 @@ from textual.binding import BindingType
 from textual.widgets import Input
 
 from fanout.words.commands import Export
-from fanout_tui.screens.base import FILTER_CSS, RunScreen, bindings_for
+from fanout_tui.screens.base import FILTER_CSS, ScrollScreen, bindings_for
 from fanout_tui.text import plural
 from fanout_tui.view.log import filtered, log_line
 from fanout_tui.view.look import Look
@@ -17,7 +17,7 @@ from fanout_tui.view.top import bar_line, top_line
 from fanout_tui.widgets.lines import Block, LineList
 
 
-class ListScreen(RunScreen):
+class ListScreen(ScrollScreen):
     """The top lines, a list that scrolls, the footer."""
 
     def __init__(self) -> None:
@@ -35,30 +35,6 @@ class ListScreen(RunScreen):
         self._list.jump(min(last, self._list.scroll_offset.y + by))
         self._list.look_again()
         self.fanout.draw()
-
-    def action_down(self) -> None:
-        """One line down."""
-        self._scroll(1)
-
-    def action_up(self) -> None:
-        """One line up."""
-        self._scroll(-1)
-
-    def action_page_down(self) -> None:
-        """A page down."""
-        self._scroll(self._list.page())
-
-    def action_page_up(self) -> None:
-        """A page up."""
-        self._scroll(-self._list.page())
-
-    def action_top(self) -> None:
-        """To the first line."""
-        self._scroll(-self._list.count)
-
-    def action_bottom(self) -> None:
-        """To the last line."""
-        self._scroll(self._list.count)
 
 
 class LogScreen(ListScreen):
