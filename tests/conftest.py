@@ -1,8 +1,20 @@
-"""Core tests run on a clock that jumps over idle time."""
+"""Core tests run on a clock that jumps over idle time, and the same one each time.
 
+Properties are tried on the same examples in every run, so that a green suite stays
+green; `HYPOTHESIS_PROFILE=explore` looks for new ones. What it finds belongs into
+a test of its own.
+"""
+
+import os
+
+import hypothesis
 import pytest
 
 from fanout.testing.virtual_loop import VirtualLoop
+
+hypothesis.settings.register_profile("steady", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("explore", deadline=None)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
 @pytest.fixture
