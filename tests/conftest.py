@@ -6,10 +6,12 @@ a test of its own.
 """
 
 import os
+import time
 
 import hypothesis
 import pytest
 
+import figures
 from fanout.testing.virtual_loop import VirtualLoop
 
 hypothesis.settings.register_profile("steady", derandomize=True, deadline=None)
@@ -20,3 +22,20 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 @pytest.fixture
 def anyio_backend() -> tuple[str, dict[str, object]]:
     return "asyncio", {"loop_factory": VirtualLoop}
+
+
+STARTED = pytest.StashKey[float]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[STARTED] = time.time()
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Print the figures that this run has measured."""
+    if told := list(figures.lines(since=config.stash[STARTED])):
+        terminalreporter.section("figures")
+        for line in told:
+            terminalreporter.write_line(line)
