@@ -8,6 +8,7 @@ from it, so that counts and sums never have to be worked out again.
 from dataclasses import replace
 
 from fanout.decide.lifecycle import IllegalEvent
+from fanout.decide.pricing import dollars
 from fanout.decide.sums import Ledger, minus
 from fanout.words.events import (
     CallAbandoned,
@@ -118,11 +119,16 @@ def interrupt(state: RunState, at: float) -> None:
             tally = replace(tally, in_doubt=tally.in_doubt + worst)
             reason = (
                 f"in doubt: call {flight.call} was in flight, "
-                f"at most {worst.total:,} tokens"
+                f"at most {worst.total:,} tokens{_price(row, worst)}"
             )
         end = End(kind=MissingKind.INTERRUPTED, reason=reason)
         # Its turns are kept: whoever resumes goes on from them.
         put(state, row, Status.MISSING, at, tally, end=end)
+
+
+def _price(row: Row, usage: Usage) -> str:
+    cost = dollars(row.spec.model, usage) if row.spec is not None else None
+    return "" if cost is None else f", ${cost:,.4f}"
 
 
 def put(  # noqa: PLR0917  positional where a million calls make it matter

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fanout.decide.pricing import dollars
 from fanout.decide.state import RunState
 from fanout.words.model import Row, RowId, Status, Usage
 from fanout.words.snapshot import Counts, RunEnd, RunInfo, Snapshot, Totals
@@ -43,6 +44,9 @@ class Partition:
     usage: Usage
     """What its calls are known to have cost."""
     in_doubt: Usage
+    """The most that calls without a known end may have cost."""
+    doubt_dollars: float | None
+    """The same in dollars; None where the model's price is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +93,12 @@ class Report:
     def missing(self) -> list[Partition]:
         """The holes, in the order in which they were expected."""
         return [p for p in self.partitions if p.status == Status.MISSING.value]
+
+    @property
+    def doubtful(self) -> list[Partition]:
+        """Rows with calls of which nobody knows what they cost, the dearest first."""
+        rows = [p for p in self.partitions if p.in_doubt.total]
+        return sorted(rows, key=lambda p: -p.in_doubt.total)
 
     @property
     def headline(self) -> str:
@@ -272,7 +282,15 @@ def _partition(row: Row) -> Partition:
         throttled_529=tally.refusals_529,
         usage=tally.useful + tally.wasted,
         in_doubt=tally.in_doubt,
+        doubt_dollars=_dollars(row),
     )
+
+
+def _dollars(row: Row) -> float | None:
+    doubt = row.tally.in_doubt
+    if not doubt.total:
+        return 0.0
+    return dollars(row.spec.model, doubt) if row.spec is not None else None
 
 
 def _why(row: Row) -> str:

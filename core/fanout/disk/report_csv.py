@@ -33,6 +33,7 @@ COLUMNS = (
     "throttled_529",
     *TOKENS,
     *(f"in_doubt_{name}" for name in TOKENS),
+    "in_doubt_dollars",
 )
 
 _FORMULA = re.compile(
@@ -72,4 +73,5 @@ def _cells(one: Partition) -> list[str | int]:
         one.throttled_529,
         *one.usage.as_dict().values(),
         *one.in_doubt.as_dict().values(),
+        "" if one.doubt_dollars is None else f"{one.doubt_dollars:.6f}",
     ]

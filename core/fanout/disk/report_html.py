@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from fanout.disk.report import Partition, Report
 from fanout.disk.report_json import iso
+from fanout.disk.report_md import DOUBT, price
 from fanout.words.clean import clean
 
 STYLE = """
@@ -47,6 +48,7 @@ def report_html(report: Report) -> str:
             f"<p>Because: {text(report.because)}</p>" if report.because else "",
             finish,
             _missing(report.missing),
+            _doubtful(report.doubtful),
             "<h2>Phases</h2>",
             _phases(report),
             "<h2>Tokens</h2>",
@@ -86,6 +88,23 @@ def _missing(holes: Sequence[Partition]) -> str:
     rows = ((p.phase, p.key, p.kind or "", p.reason, p.attempts) for p in holes)
     head = ("phase", "key", "kind", "reason", "attempts")
     return f"<h2>Missing: {len(holes):,}</h2>\n" + _table(head, rows)
+
+
+def _doubtful(rows: Sequence[Partition]) -> str:
+    if not rows:
+        return ""
+    head = ("phase", "key", "input, at most", "output, at most", "dollars, at most")
+    cells = (
+        (
+            p.phase,
+            p.key,
+            p.in_doubt.charged_input + p.in_doubt.cache_read_input_tokens,
+            p.in_doubt.output_tokens,
+            price(p.doubt_dollars),
+        )
+        for p in rows
+    )
+    return f"<h2>In doubt: {len(rows):,}</h2>\n<p>{DOUBT}</p>" + _table(head, cells)
 
 
 def _phases(report: Report) -> str:

@@ -102,4 +102,5 @@ def _partition(one: Partition) -> dict[str, Any]:
         "throttled": {"429": one.throttled_429, "529": one.throttled_529},
         "usage": one.usage.as_dict(),
         "in_doubt": one.in_doubt.as_dict(),
+        "in_doubt_dollars": one.doubt_dollars,
     }

@@ -15,6 +15,10 @@ from fanout.words.model import Usage
 
 REASON_MAX = 300
 """Characters of a reason; the JSON has it whole."""
+DOUBT = (
+    "Calls that were in flight at a cut, a stop or a kill. The account may have "
+    "charged nothing for them, and at most this:"
+)
 
 _PIPES = re.compile(r"(\\*)\|")
 
@@ -29,6 +33,7 @@ def report_md(report: Report) -> str:
         *([f"Because: {span(report.because)}"] if report.because else []),
         *_finish(report),
         *_missing(report.missing),
+        *_doubtful(report.doubtful),
         "## Phases",
         _table(
             ("phase", "expected", "done", "missing", "open"),
@@ -102,6 +107,34 @@ def _missing(holes: Sequence[Partition]) -> list[str]:
             )
         )
     return parts
+
+
+def _doubtful(rows: Sequence[Partition]) -> list[str]:
+    """What calls that were cut or killed may have cost, row by row."""
+    if not rows:
+        return []
+    return [
+        f"## In doubt: {len(rows):,}",
+        DOUBT,
+        _table(
+            ("phase", "key", "input, at most", "output, at most", "dollars, at most"),
+            (
+                (
+                    span(p.phase),
+                    span(p.key),
+                    p.in_doubt.charged_input + p.in_doubt.cache_read_input_tokens,
+                    p.in_doubt.output_tokens,
+                    price(p.doubt_dollars),
+                )
+                for p in rows
+            ),
+        ),
+    ]
+
+
+def price(amount: float | None) -> str:
+    """Return dollars as they stand in a table."""
+    return "unknown" if amount is None else f"{amount:,.4f}"
 
 
 def _tokens(report: Report) -> str:

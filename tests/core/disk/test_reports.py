@@ -29,6 +29,7 @@ from fanout.errors import UsageError
 from fanout.testing.stories import Story
 from fanout.words.clean import clean
 from fanout.words.events import (
+    CallAdmitted,
     LifeStarted,
     Record,
     RowDone,
@@ -38,7 +39,7 @@ from fanout.words.events import (
     ScriptEnded,
     StopAsked,
 )
-from fanout.words.model import MissingKind, RowId, RowSpec, Status
+from fanout.words.model import MissingKind, Need, RowId, RowSpec, Status
 from fanout.words.snapshot import RunEnd, Snapshot
 
 NOW = 1_796_080_500.0
@@ -625,3 +626,59 @@ def test_nothing_is_left_beside_a_report_that_failed(
     with pytest.raises(UsageError, match="No space left"):
         write_report(report_of(tmp_path, generated_at=NOW), tmp_path / "r.md")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("model", "price"), [("claude-sonnet-5", 0.0824), ("claude-unknown-9", None)]
+)
+def test_what_a_kill_left_in_doubt_is_listed_with_its_worst_cost(
+    tmp_path: Path, model: str, price: float | None
+) -> None:
+    """In tokens, and in dollars where the price is known; nothing for the others."""
+    story = Story(1)
+    life = LifeStarted(
+        run="r-1",
+        life=1,
+        script="/work/audit.py",
+        arguments=(),
+        endpoint="simulated:demo",
+        simulated=True,
+        model=model,
+        version="0",
+        pid=1,
+    )
+    spec = RowSpec(
+        kind="agent",
+        model=model,
+        pool="p",
+        fingerprint="1:f",
+        max_tokens=8_192,
+        max_turns=9,
+        estimate=9,
+    )
+    row, idle = RowId("audit", "a|b"), RowId("audit", "idle")
+    need = Need(input=240, output=300, worst_output=8_192)
+    records = [
+        story.record(life),
+        story.record(RowScheduled(row=row, spec=spec, opening={})),
+        story.record(RowScheduled(row=idle, spec=spec, opening={})),
+        story.record(CallAdmitted(row=row, call=1, turn=1, pool="p", need=need)),
+    ]
+    report = report_of(folder_of(tmp_path, records), generated_at=NOW)
+    assert [(p.key, p.in_doubt) for p in report.doubtful] == [("a|b", need.worst)]
+    told = {p["key"]: p for p in as_dict(report)["partitions"]}
+    assert told["a|b"]["in_doubt_dollars"] == (price and pytest.approx(price, abs=1e-6))
+    assert told["idle"]["in_doubt_dollars"] == 0.0
+    assert ("$0.0824" in told["a|b"]["reason"]) == (price is not None)
+    shown = f"{price:.4f}" if price is not None else "unknown"
+    for form in ("md", "html"):
+        text = FORMATS[form](report)
+        part = text[text.index("In doubt: 1") :]
+        assert "8,192" in part
+        assert shown in part
+    (line,) = [
+        x
+        for x in csv.DictReader(io.StringIO(FORMATS["csv"](report)))
+        if x["key"] == "a|b"
+    ]
+    assert line["in_doubt_dollars"] == ("" if price is None else f"{price:.6f}")

@@ -4,9 +4,11 @@ import errno
 import fcntl
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,7 @@ from fanout.errors import UsageError
 from fanout.testing.bad_disks import FailingFiles
 from fanout.testing.stories import Story
 from fanout.words.events import RunEnded
+from figures import record_figure
 
 NOW = 1_796_080_500.0
 
@@ -155,7 +158,8 @@ def test_a_second_opener_is_told_who_holds_the_run(tmp_path: Path) -> None:
         assert held is not None
         assert (held.pid, held.since) == (os.getpid(), NOW)
         with pytest.raises(
-            UsageError, match=f"worked on by process {os.getpid()}"
+            UsageError,
+            match=f"worked on by process {os.getpid()} on {socket.gethostname()}",
         ) as caught:
             RunLock(folder, now=NOW)
         assert "fanout-tui report" in caught.value.hint
@@ -192,7 +196,7 @@ def test_the_lock_dies_with_its_holder(tmp_path: Path) -> None:
 
 def test_of_many_that_race_exactly_one_writes(tmp_path: Path) -> None:
     folder = make(tmp_path)
-    for _ in range(25):
+    for _ in range(200):
         won: list[RunLock] = []
         start = threading.Barrier(4)
 
@@ -210,6 +214,47 @@ def test_of_many_that_race_exactly_one_writes(tmp_path: Path) -> None:
             thread.join()
         assert len(won) == 1
         won[0].release()
+    record_figure("races for a run's lock", "≥ 200, exactly one writer", 200)
+
+
+def test_a_file_system_without_locks_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fanout.disk.lock.fcntl.flock", no_locks)
+    with pytest.raises(UsageError, match="cannot be locked: No locks") as caught:
+        RunLock(make(tmp_path), now=NOW)
+    assert "--run-dir" in caught.value.hint
+
+
+def test_a_child_that_outlives_its_parent_still_holds_the_lock(tmp_path: Path) -> None:
+    """A script that forks gives the open file away; the holder named is gone."""
+    folder = make(tmp_path)
+    code = (
+        "import os, sys, time, pathlib; from fanout.disk.lock import RunLock\n"
+        "lock = RunLock(pathlib.Path(sys.argv[1]), now=1.0)\n"
+        "child = os.fork()\n"
+        "if child: print(child, flush=True)\n"
+        "time.sleep(60)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(folder)], stdout=subprocess.PIPE
+    ) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        parent.kill()
+        parent.wait()
+        with pytest.raises(UsageError, match="a child that process") as caught:
+            RunLock(folder, now=NOW)
+        assert str(parent.pid) in str(caught.value)
+        os.kill(child, signal.SIGKILL)
+    for _ in range(200):
+        if holder(folder) is None:
+            break
+        time.sleep(0.01)
+    RunLock(folder, now=NOW).release()
 
 
 def test_runs_are_listed_with_how_they_stand(tmp_path: Path) -> None:
