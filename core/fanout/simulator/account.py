@@ -8,7 +8,9 @@ published when the answer begins, its output is charged while it is written.
 from dataclasses import dataclass, field
 from typing import Any
 
-from fanout.simulator import chance, errors, headers, staged
+from fanout.simulator import chance, errors, headers, prices, staged
+from fanout.simulator.batch_work import BatchWork
+from fanout.simulator.batches import BatchOffice
 from fanout.simulator.books import Books, Entry
 from fanout.simulator.buckets import Bucket
 from fanout.simulator.cache import PromptCache, Split
@@ -28,8 +30,6 @@ UNITS = {
     "input_tokens": "input tokens",
     "output_tokens": "output tokens",
 }
-_WRITE_FACTOR = {"5m": 1.25, "1h": 2.0}
-_READ_FACTOR = 0.1
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,6 +65,14 @@ class Account:
         self._counting = Bucket(
             limit=count_limit, capacity=count_limit, level=count_limit, settled_at=now
         )
+        batch_limit = profile.batches.requests
+        self._batching = Bucket(
+            limit=batch_limit, capacity=batch_limit, level=batch_limit, settled_at=now
+        )
+        work = BatchWork(self)
+        self.batches = BatchOffice(
+            lambda: self.profile.batches, seed, work.perform, work.expires
+        )
         self._cache = PromptCache()
         self._ramp = _ramp(profile)
         self.faults = FaultPlan(profile.faults, seed, now)
@@ -96,6 +104,8 @@ class Account:
                 limiter.set_limits(now, limits, profile.burst.numbers())
         limit = profile.limiter.count_tokens_requests
         self._counting.resize(now, limit=limit, capacity=limit)
+        limit = profile.batches.requests
+        self._batching.resize(now, limit=limit, capacity=limit)
         if old.changes != profile.changes:
             self._changes_from, self._changes_done = now, 0
         if old.ramp != profile.ramp:
@@ -120,10 +130,15 @@ class Account:
         self._requests += 1
         return "req_" + chance.letters(24, "request", self.seed, self._requests)
 
+    def seen_again(self, name: str) -> int:
+        """How often something was seen before; this time counts from now on."""
+        before = self._seen.get(name, 0)
+        self._seen[name] = before + 1
+        return before
+
     def target(self, call: Call) -> Target:
         """What fault rules may look at; the body counts as seen once more."""
-        occurrence = self._seen.get(call.digest, 0)
-        self._seen[call.digest] = occurrence + 1
+        occurrence = self.seen_again(call.digest)
         return Target(
             endpoint=call.endpoint,
             digest=call.digest,
@@ -139,12 +154,7 @@ class Account:
         """Charge and admit a message request, or say why not."""
         self._apply_changes(now)
         limiter = self._pools[call.model.pool]
-        split = self._cache.split(
-            f"{WORKSPACE}/{call.model.id}/{call.body.get('speed', 'standard')}",
-            call.blocks,
-            call.model.cache_minimum_tokens,
-            now,
-        )
+        split = self._split(call, now)
         estimate = self._estimate(split, target)
         refusal = (
             self._ordered(call)
@@ -172,6 +182,52 @@ class Account:
             target=target,
             header_faults=self.faults.strikes("headers", target, now),
         )
+
+    def _split(self, call: Call, now: float) -> Split:
+        return self._cache.split(
+            f"{WORKSPACE}/{call.model.id}/{call.body.get('speed', 'standard')}",
+            call.blocks,
+            call.model.cache_minimum_tokens,
+            now,
+        )
+
+    def admit_batching(self, now: float, *, creates: bool) -> Refusal | None:
+        """Admit a request about batches on their own bucket, or say why not."""
+        refusal = self._spent() if creates else None
+        if refusal is None and not self._batching.fits(now, 1):
+            refusal = errors.batch_limit(
+                limit=int(self._batching.limit),
+                unit="batch requests per minute",
+                retry_after=self._batching.seconds_until_fits(now, 1),
+            )
+        if refusal is None:
+            self._batching.take(now, 1)
+        return refusal
+
+    def read_in_batch(
+        self, call: Call, target: Target, entry: Entry, now: float
+    ) -> Split | Refusal:
+        """Charge what a request in a batch reads, or say why it is not answered."""
+        refusal = (
+            self._ordered(call)
+            or self._staged("refusal", call, target, now)
+            or self._staged("overload", call, target, now)
+        )
+        if refusal is not None:
+            return refusal
+        split = self._split(call, now)
+        self._cache.touch(split, now)
+        self._cache.publish(split, now)
+        usd = prices.of_input(call, split) * prices.BATCH_FACTOR
+        self.books.charge_input(entry, split, usd)
+        self.books.batched.add_input(split, usd)
+        return split
+
+    def write_in_batch(self, call: Call, entry: Entry, count: int) -> None:
+        """Charge what a request in a batch has written."""
+        usd = prices.of_output(call, count) * prices.BATCH_FACTOR
+        self.books.charge_output(entry, count, usd)
+        self.books.batched.add_output(count, usd)
 
     def admit_count(self, call: Call, target: Target, now: float) -> Refusal | None:
         """Admit a `count_tokens` request on its own bucket, or say why not."""
@@ -268,18 +324,14 @@ class Account:
         limiter = self._pools[call.model.pool]
         limiter.correct_input(now, ticket.estimate, split.charged)
         self._cache.publish(split, ticket.started_at)
-        factor = call.model.price_factor(call.input_tokens)
-        units = split.uncached + split.read * _READ_FACTOR
-        units += sum(n * _WRITE_FACTOR[ttl] for ttl, n in split.written.items())
-        usd = units * factor * call.model.input_price / 1e6
+        usd = prices.of_input(call, split)
         self.books.charge_input(ticket.entry, split, usd)
 
     def write(self, ticket: Ticket, now: float, tokens: int) -> None:
         """Charge output as it is produced."""
         model = ticket.call.model
         self._pools[model.pool].charge_output(now, tokens)
-        factor = model.price_factor(ticket.call.input_tokens)
-        usd = tokens * factor * model.output_price / 1e6
+        usd = prices.of_output(ticket.call, tokens)
         self.books.charge_output(ticket.entry, tokens, usd)
 
     def end(self, ticket: Ticket, now: float, how: str) -> None:
@@ -315,18 +367,21 @@ class Account:
     def state(self, now: float, last: int) -> dict[str, Any]:
         """The whole truth, ready for JSON, with the `last` requests one by one."""
         self._apply_changes(now)
+        self.batches.settle(now)
         return {
             "profile": self.profile.name,
             "now": now,
             "uptime_seconds": now - self._started_at,
             "pools": {
                 name: {
-                    dimension: _levels(bucket, now)
+                    dimension: bucket.levels(now)
                     for dimension, bucket in limiter.buckets().items()
                 }
                 for name, limiter in self._pools.items()
             },
-            "count_tokens": _levels(self._counting, now),
+            "count_tokens": self._counting.levels(now),
+            "batching": self._batching.levels(now),
+            "batches": self.batches.state(),
             "faults": self.faults.struck(),
             **self.books.totals(),
             "requests": self.books.last(last),
@@ -337,13 +392,3 @@ def _ramp(profile: Profile) -> Ramp | None:
     if profile.ramp is None:
         return None
     return Ramp(start=profile.ramp.start, step=profile.ramp.step)
-
-
-def _levels(bucket: Bucket, now: float) -> dict[str, float]:
-    return {
-        "level": bucket.settle(now),
-        "capacity": bucket.capacity,
-        "limit": bucket.limit,
-        "rate_per_second": bucket.rate,
-        "foreign_per_second": bucket.foreign,
-    }

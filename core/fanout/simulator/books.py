@@ -52,7 +52,8 @@ class Entry:
     retry_count: int
     """What the client's `x-stainless-retry-count` said."""
     ended: str
-    """running, complete, cut (by a fault), disconnected (by the client), refused."""
+    """running, complete, cut (by a fault), disconnected (by the client), refused;
+    of requests in batches: succeeded, errored, canceled, expired."""
     seconds: float = 0.0
     input_tokens: int = 0
     cache_creation_input_tokens: int = 0
@@ -78,6 +79,9 @@ class Books:
         self.refused: Counter[str] = Counter()
         self.statuses: Counter[int] = Counter()
         self.charged = Charge()
+        self.batched = Charge()
+        """What of it was charged for requests in batches."""
+        self.batch_results: Counter[str] = Counter()
         self.in_flight = 0
         self.in_flight_peak = 0
         self._rows: dict[str, RowBook] = {}
@@ -118,6 +122,15 @@ class Books:
         self.charged.add_output(tokens, usd)
         self._row(entry).charged.add_output(tokens, usd)
 
+    def settle_batched(self, entry: Entry, how: str) -> None:
+        """Enter a request of a batch: how it ended, what it was charged before."""
+        self.batch_results[how] += 1
+        entry.ended = how
+        book = self._row(entry)
+        book.admitted += how == "succeeded"
+        book.refused += how != "succeeded"
+        self._entries.append(entry)
+
     def end(self, entry: Entry, how: str, seconds: float) -> None:
         """Close the entry of an admitted request."""
         self.in_flight -= 1
@@ -138,6 +151,8 @@ class Books:
             "in_flight": self.in_flight,
             "in_flight_peak": self.in_flight_peak,
             "charged": asdict(self.charged),
+            "batched": asdict(self.batched),
+            "batch_results": dict(self.batch_results),
             "rows": {name: asdict(book) for name, book in self._rows.items()},
         }
 

@@ -79,3 +79,13 @@ class Bucket:
         self.limit = limit
         self.capacity = capacity
         self.level = min(capacity, capacity - used)
+
+    def levels(self, now: float) -> dict[str, float]:
+        """Everything about it, for the books."""
+        return {
+            "level": self.settle(now),
+            "capacity": self.capacity,
+            "limit": self.limit,
+            "rate_per_second": self.rate,
+            "foreign_per_second": self.foreign,
+        }

@@ -81,6 +81,21 @@ def limiter(
     )
 
 
+def batch_limit(*, limit: int, unit: str, retry_after: int) -> Refusal:
+    """429: too many batch requests a minute, or too many queued in batches."""
+    return Refusal(
+        kind="batch_limit",
+        status=429,
+        type="rate_limit_error",
+        message=(
+            f"This request would exceed your organization's limit of {limit:,} "
+            f"{unit}. For details, refer to: {_MORE_ON_LIMITS}."
+        ),
+        retry_after=retry_after,
+        should_retry=True,
+    )
+
+
 def ramp(
     *, ceiling: int, following: int, organization: str, model: str, retry_after: int
 ) -> Refusal:

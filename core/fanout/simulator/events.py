@@ -35,7 +35,9 @@ def event(name: str, payload: dict[str, Any]) -> bytes:
 PING = Piece("ping", event("ping", {"type": "ping"}))
 
 
-def usage(split: Split, output: int, thinking: int | None = None) -> dict[str, Any]:
+def usage(
+    split: Split, output: int, thinking: int | None = None, tier: str = "standard"
+) -> dict[str, Any]:
     """The `usage` object; `thinking` is told at the end only."""
     told: dict[str, Any] = {
         "input_tokens": split.uncached,
@@ -46,7 +48,7 @@ def usage(split: Split, output: int, thinking: int | None = None) -> dict[str, A
             "ephemeral_1h_input_tokens": split.written.get("1h", 0),
         },
         "output_tokens": output,
-        "service_tier": "standard",
+        "service_tier": tier,
     }
     if thinking is not None:
         told["output_tokens_details"] = {"thinking_tokens": thinking}
@@ -54,9 +56,14 @@ def usage(split: Split, output: int, thinking: int | None = None) -> dict[str, A
 
 
 def message(
-    answer: Answer, *, message_id: str, model: str, split: Split
+    answer: Answer,
+    *,
+    message_id: str,
+    model: str,
+    split: Split,
+    tier: str = "standard",
 ) -> dict[str, Any]:
-    """The whole answer as the body of a plain response."""
+    """The whole answer as the body of a plain response, or as a batch's result."""
     return {
         "id": message_id,
         "type": "message",
@@ -66,7 +73,7 @@ def message(
         "stop_reason": answer.stop_reason,
         "stop_sequence": answer.stop_sequence,
         "stop_details": answer.stop_details,
-        "usage": usage(split, answer.tokens, answer.thinking_tokens),
+        "usage": usage(split, answer.tokens, answer.thinking_tokens, tier),
     }
 
 

@@ -47,6 +47,9 @@ HEADERS = ("missing_headers", "stale_headers", "clock_skew")
 LISTENER = ("refuse_connections",)
 """New connections are refused while the rule's schedule lasts."""
 
+EXPIRY = ("expire",)
+"""A request of a batch that is not got to before the batch expires."""
+
 STAGES = {
     "refusal": REFUSALS,
     "overload": OVERLOADS,
@@ -55,6 +58,7 @@ STAGES = {
     "stream": STREAMS,
     "headers": HEADERS,
     "listener": LISTENER,
+    "expiry": EXPIRY,
 }
 
 Kind = Literal[
@@ -66,8 +70,14 @@ Kind = Literal[
     "bad_json", "html", "error_event", "clean_eof", "eof_after_delta",
     "close_delimited", "partial_frame", "cut", "cut_after_stop", "reset", "stall",
     "empty_body", "data_only", "unknown_event", "missing_headers",
-    "stale_headers", "clock_skew", "refuse_connections",
+    "stale_headers", "clock_skew", "refuse_connections", "expire",
 ]  # fmt: skip
+Endpoint = Literal[
+    "messages", "count_tokens", "batches", "batch_reads", "batch_results",
+    "batch_requests",
+]  # fmt: skip
+"""Batches are created at `batches`, looked at and cancelled at `batch_reads`; the
+rules of `batch_requests` strike single requests inside them."""
 Dimension = Literal["requests", "input-tokens", "output-tokens", "tokens"]
 
 
@@ -87,7 +97,7 @@ class FaultRule(BaseModel):
     """A regular expression searched in the last user text."""
     row: str | None = None
     """A regular expression searched in the `x-fanout-row` header."""
-    endpoint: Literal["messages", "count_tokens"] = "messages"
+    endpoint: Endpoint = "messages"
     times: Annotated[int | None, Field(gt=0)] = None
     """How often it strikes at most."""
     after_events: Annotated[int, Field(ge=0)] = 3
@@ -153,6 +163,10 @@ class FaultPlan:
                 self._struck[at] += 1
                 return rule
         return None
+
+    def has(self, stage: str) -> bool:
+        """Whether there are rules of a stage at all."""
+        return any(rule.kind in STAGES[stage] for rule in self._rules)
 
     def refuses_connections(self, now: float) -> bool:
         """Whether new connections are to be refused now."""

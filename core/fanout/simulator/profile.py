@@ -119,6 +119,41 @@ class RangeTable(_Table):
         return self
 
 
+class HoursTable(_Table):
+    """A time drawn per request of a batch, evenly between both ends, in hours."""
+
+    min: Annotated[float, Field(ge=0)] = 0.1
+    max: Annotated[float, Field(ge=0)] = 0.8
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "HoursTable":
+        if self.max < self.min:
+            raise ValueError("max is below min")
+        return self
+
+
+class BatchTable(_Table):
+    """Message batches: their own limits, their time, and what goes wrong in them."""
+
+    requests: Positive = 1_000
+    """Per minute, all batch endpoints together."""
+    queued: Positive = 200_000
+    """Most requests in batches that have not ended."""
+    per_batch: Positive = 100_000
+    seconds_per_hour: Annotated[float, Field(gt=0)] = 10.0
+    """What an hour of a batch takes here."""
+    hours: HoursTable = HoursTable()
+    """How long a request takes from its batch's creation."""
+    expiry_hours: Annotated[float, Field(gt=0)] = 24.0
+    cancel_hours: Annotated[float, Field(ge=0)] = 0.05
+    """From the wish to cancel to the batch's end."""
+    errored: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of the requests that end with an error."""
+    error_type: str = "api_error"
+    expired: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of the requests that are not got to before the batch expires."""
+
+
 class GenerationTable(_Table):
     """How fast the model answers, and how much it pads its answers."""
 
@@ -165,6 +200,7 @@ class Profile(_Table):
     ramp: RampTable | None = None
     spend: SpendTable = SpendTable()
     generation: GenerationTable = GenerationTable()
+    batches: BatchTable = BatchTable()
     server: ServerTable = ServerTable()
     faults: tuple[FaultRule, ...] = ()
     changes: tuple[Change, ...] = ()

@@ -12,6 +12,7 @@ from aiohttp import web
 from fanout.simulator import call as calls
 from fanout.simulator import chance, errors, validation
 from fanout.simulator.account import Account
+from fanout.simulator.batch_service import BatchService
 from fanout.simulator.books import Entry
 from fanout.simulator.call import Call
 from fanout.simulator.clock import Clock
@@ -19,6 +20,7 @@ from fanout.simulator.errors import Refusal
 from fanout.simulator.faults import Target
 from fanout.simulator.messages import Exchange, identity, shown
 from fanout.simulator.models import MODELS, Model, find
+from fanout.simulator.rendering import has_key, render
 
 COUNT_NOISE = 0.02
 """How far `count_tokens` is off at most, as a share."""
@@ -33,8 +35,10 @@ class Service:
 
     def routes(self) -> list[web.RouteDef]:
         """The service's paths."""
+        batches = BatchService(lambda: self.account, self.clock)
         return [
             web.post("/v1/messages", self.messages),
+            *batches.routes(),
             web.post("/v1/messages/count_tokens", self.count_tokens),
             web.get("/v1/models", self.models),
             web.get("/v1/models/{id}", self.model),
@@ -71,7 +75,7 @@ class Service:
     async def models(self, request: web.Request) -> web.StreamResponse:
         """List the models."""
         entry = self._entry(request, "models", None)
-        if not _has_key(request):
+        if not has_key(request):
             return self._refuse(errors.NAMED["authentication"], entry)
         self.account.books.note(entry)
         listed = [_describe(model) for model in MODELS.values()]
@@ -86,7 +90,7 @@ class Service:
     async def model(self, request: web.Request) -> web.StreamResponse:
         """Describe one model."""
         entry = self._entry(request, "models", None)
-        if not _has_key(request):
+        if not has_key(request):
             return self._refuse(errors.NAMED["authentication"], entry)
         name = request.match_info["id"]
         found = find(name)
@@ -101,12 +105,12 @@ class Service:
         """Every other path: there is nothing."""
         entry = self._entry(request, "other", None)
         refusal = errors.not_found(f"Not found: {request.path}")
-        if not _has_key(request):
+        if not has_key(request):
             refusal = errors.NAMED["authentication"]
         return self._refuse(refusal, entry)
 
     async def _read(self, request: web.Request, endpoint: str) -> Call | Refusal:
-        if not _has_key(request):
+        if not has_key(request):
             return errors.NAMED["authentication"]
         length = request.content_length or 0
         if length > validation.BODY_BYTES_MAX:
@@ -158,34 +162,6 @@ class Service:
         entry.status, entry.kind, entry.ended = refusal.status, refusal.kind, "refused"
         self.account.books.refuse(entry)
         return render(refusal, entry.request_id, quota or {})
-
-
-def render(refusal: Refusal, request_id: str, quota: dict[str, str]) -> web.Response:
-    """A refusal as a response, with the headers its cause has."""
-    lines = identity(request_id) | quota
-    if refusal.status == errors.NAMED["authentication"].status:
-        lines = {"request-id": request_id}
-    if refusal.retry_after is not None:
-        lines["retry-after"] = str(refusal.retry_after)
-    if refusal.should_retry is not None:
-        lines["x-should-retry"] = str(refusal.should_retry).lower()
-    if refusal.page is not None:
-        return web.Response(
-            text=refusal.page,
-            status=refusal.status,
-            content_type="text/html",
-            headers=lines,
-        )
-    return web.json_response(
-        refusal.body(request_id), status=refusal.status, headers=lines
-    )
-
-
-def _has_key(request: web.Request) -> bool:
-    bearer = request.headers.get("authorization", "")
-    scheme, _, token = bearer.partition(" ")
-    by_bearer = scheme.lower() == "bearer" and bool(token.strip())
-    return by_bearer or bool(request.headers.get("x-api-key", "").strip())
 
 
 def _describe(model: Model) -> dict[str, Any]:

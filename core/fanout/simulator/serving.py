@@ -27,7 +27,7 @@ HOST = "127.0.0.1"
 BACKLOG = 4_096
 _TICK_SECONDS = 0.5
 _PR_SET_PDEATHSIG = 1
-_BODY_BYTES_READ = 48 * 1024 * 1024
+_BODY_BYTES_READ = 320 * 1024 * 1024
 
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
@@ -140,6 +140,7 @@ async def serve(profile: Profile, given: argparse.Namespace) -> None:
         _watch_stdin(stopped)
     parent = os.getppid()
     while not stopped.is_set() and os.getppid() == parent:
+        service.account.batches.settle(clock.now())
         if service.account.refuses_connections(clock.now()):
             await listener.close()
         else:

@@ -38,7 +38,7 @@ def check(
 
 def _fields(body: dict[str, Any], endpoint: str) -> Refusal | None:
     required = ["model", "messages"]
-    if endpoint == "messages":
+    if endpoint != "count_tokens":
         required.append("max_tokens")
     for name in required:
         if body.get(name) is None:
@@ -74,7 +74,7 @@ def _messages(body: dict[str, Any], _endpoint: str) -> Refusal | None:
 
 def _numbers(body: dict[str, Any], endpoint: str) -> Refusal | None:
     limit = body.get("max_tokens")
-    if endpoint != "messages":
+    if endpoint == "count_tokens":
         return None
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
         return errors.invalid("max_tokens: Input should be greater than or equal to 1")

@@ -215,7 +215,7 @@ async def test_models_and_what_is_not_there(
     one = await client.models.retrieve("claude-haiku-4-5-20251001")
     assert (one.max_input_tokens, one.max_tokens) == (200_000, 64_000)
     with pytest.raises(anthropic.NotFoundError):
-        await client.messages.batches.list()
+        await client.get("/v1/files", cast_to=object)
     beta = await client.beta.messages.create(**asked("with ?beta=true"))
     assert beta.stop_reason == "end_turn"
     with pytest.raises(anthropic.BadRequestError) as caught:
