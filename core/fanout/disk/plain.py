@@ -32,7 +32,7 @@ def to_json(value: Any) -> str:
     except (ValueError, TypeError, RecursionError):
         return _forced(value)
     # A value is at most as deep as it has opening brackets.
-    if text.count("[") + text.count("{") > DEPTH_MAX and _is_too_deep(value):
+    if text.count("[") + text.count("{") > DEPTH_MAX and is_too_deep(value):
         return _forced(value)
     return well_formed(text)
 
@@ -84,7 +84,7 @@ def _text(value: Any) -> str:
         return f"({type(value).__name__})"
 
 
-def _is_too_deep(value: Any) -> bool:
+def is_too_deep(value: Any) -> bool:
     """Whether a value without circles is nested below `DEPTH_MAX`."""
     level = [value]
     for _ in range(DEPTH_MAX):

@@ -18,20 +18,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
+from fanout.decide.hollow import is_blank
+from fanout.disk.plain import DEPTH_MAX, is_too_deep
 from fanout.errors import FanoutError, UsageError
 from fanout.files.safefile import (
     TEMPORARY_PREFIX,
     Content,
     TooLarge,
+    not_text,
     open_regular,
     read_whole,
     replace,
 )
 from fanout.files.safepath import Refused, Root
 
-MAX_OUTPUT_BYTES = 256 * 1024 * 1024
+MAX_OUTPUT_BYTES = 32 * 1024 * 1024
+"""Far beyond what an agent can write; parsing more would hold every thread up."""
 
-ProblemKind = Literal["absent", "unsafe", "empty", "too large", "not json", "misfit"]
+ProblemKind = Literal[
+    "absent", "unsafe", "empty", "too large", "not text", "not json", "misfit"
+]
 Validator = Callable[[bytes], Any]
 
 _MAX_NAME = 255 - 30  # room for the temporary name beside it
@@ -62,7 +68,7 @@ class Verified:
     size: int
     """Bytes."""
     value: Any
-    """What the validator gave, else the parsed JSON, else None."""
+    """What the validator gave, else the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +123,20 @@ class OutputFolder:
         """Read an output back and say whether it counts.
 
         `validator` turns its bytes into a value and raises `ValueError` when
-        they do not fit. Without one, a name that ends in `.json` or `.jsonl`
-        must parse. Raises `UsageError` for a bad name, and nothing else.
+        they do not fit. Without one, it must be text, and JSON where its name ends
+        in `.json` or `.jsonl`. Raises `UsageError` for a bad name, and nothing
+        else.
         """
         names = _names(relative)
         content = self._read(names)
         if isinstance(content, Problem):
             return content
-        if not content.data.strip():
+        if reason := not_text(content.data):
+            return Problem("not text", f"`{relative}` is {reason}")
+        text = content.data.decode()
+        if is_blank(text):
             return Problem("empty", f"`{relative}` is empty")
-        value = _value(content.data, names[-1], validator)
+        value = _value(content.data, text, names[-1], validator)
         if isinstance(value, Problem):
             return value
         path = self._root.absolute(names)
@@ -135,7 +145,7 @@ class OutputFolder:
     def _read(self, names: tuple[str, ...]) -> Content | Problem:
         try:
             with self._root.opened(names[:-1]) as folder:
-                return read_whole(names[-1], folder, limit=MAX_OUTPUT_BYTES)
+                return read_whole(names[-1], folder, limit=MAX_OUTPUT_BYTES, alone=True)
         except TooLarge as error:
             return Problem("too large", str(error))
         except Refused as error:
@@ -228,24 +238,41 @@ def _bad(relative: object, why: str) -> UsageError:
     )
 
 
-def _value(data: bytes, name: str, validator: Validator | None) -> Any:
+def _value(data: bytes, text: str, name: str, validator: Validator | None) -> Any:
     try:
         if validator is not None:
             return validator(data)
         if name.endswith(".json"):
-            return _json(data)
+            _json(text)
         if name.endswith(".jsonl"):
-            return [_json(line) for line in data.splitlines() if line.strip()]
+            for line in text.split("\n"):
+                if line.strip():
+                    _json(line)
     except RecursionError:
         return Problem("not json", f"`{name}` is nested too deeply")
     except ValueError as error:
         kind: ProblemKind = "misfit" if validator is not None else "not json"
         return Problem(kind, f"`{name}`: {error}")
-    return None
+    return text
 
 
-def _json(data: bytes) -> Any:
-    return json.loads(data.decode(), parse_constant=_no_constant)
+def _json(text: str) -> Any:
+    value = json.loads(
+        text, parse_constant=_no_constant, object_pairs_hook=_each_name_once
+    )
+    if is_too_deep(value):
+        raise ValueError(f"it is nested deeper than {DEPTH_MAX} levels")
+    return value
+
+
+def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # Two readers of such an object would see different values.
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the name {twice[:80]!r} occurs twice in one object")
+    return found
 
 
 def _no_constant(name: str) -> NoReturn:

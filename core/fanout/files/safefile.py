@@ -64,13 +64,21 @@ def is_link(name: str, folder: int | None) -> bool:
         return False
 
 
-def read_whole(name: str, folder: int, *, limit: int = MAX_FILE_BYTES) -> Content:
-    """Read a plain file of at most `limit` bytes. Raises `Refused`."""
+def read_whole(
+    name: str, folder: int, *, limit: int = MAX_FILE_BYTES, alone: bool = False
+) -> Content:
+    """Read a plain file of at most `limit` bytes. Raises `Refused`.
+
+    With `alone`, a file that has a second hard link is refused: whoever has the
+    other name could change it.
+    """
     opened = open_regular(name, folder)
     try:
-        size = os.fstat(opened).st_size
-        if size > limit:
-            raise TooLarge(f"`{name}` has {size:,} bytes, more than {limit:,}")
+        found = os.fstat(opened)
+        if found.st_size > limit:
+            raise TooLarge(f"`{name}` has {found.st_size:,} bytes, more than {limit:,}")
+        if alone and found.st_nlink > 1:
+            raise Refused(f"`{name}` has {found.st_nlink} hard links")
         data = _read_up_to(opened, limit + 1)
     except OSError as error:
         raise refusal(error, name) from error

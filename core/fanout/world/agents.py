@@ -13,7 +13,6 @@ nothing of their own here.
 
 from collections.abc import Callable, Sequence
 
-from fanout.decide.caching import prefix_of
 from fanout.decide.conversation import (
     CORRECTIONS_MAX,
     Check,
@@ -22,11 +21,7 @@ from fanout.decide.conversation import (
     RunTools,
     Send,
     corrections,
-    last_usage,
-    max_tokens_of,
-    new_bytes,
     next_step,
-    request,
 )
 from fanout.words.events import (
     AnswerSentBack,
@@ -40,10 +35,11 @@ from fanout.words.model import Cause, MissingKind, RowId, Status
 from fanout.words.orders import AgentOrder
 from fanout.words.outcome import Answered, Outcome
 from fanout.words.snapshot import Live
+from fanout.world.asking import request_of
 from fanout.world.calls import Calls
 from fanout.world.core import Core
 from fanout.world.messages import AgentsCame, Checked, Found, LookedUp, ToolsCame
-from fanout.world.openings import Defaults, opening_of, spec_of
+from fanout.world.openings import ERRORS, Defaults, opening_of, spec_of, wrote_output
 from fanout.world.performers import Performers
 from fanout.world.request import Request
 from fanout.world.rows import Rows, Work
@@ -179,6 +175,7 @@ class Agents:
         if work is None or not self._rows.is_open(row):
             return
         work.begin()
+        work.failing = None
         step = next_step(work.conversation)
         if not isinstance(step, Check):
             self._take_up(work)
@@ -187,10 +184,9 @@ class Agents:
             case Check():
                 # An answer that is paid for is kept, also while stopping.
                 work.judged = False
-                self._show(row, Cause.CHECKING, f"checking {work.order.output or ''}")
-                self._performers.check(work, step.text)
+                self._check(work, step.text)
             case End():
-                self._rows.missing(row, step.kind, step.reason, work.last_text())
+                self._fail(work, step.kind, step.reason)
             case _ if stop is not None:
                 self._rows.missing(row, *stop, work.last_text())
             case RunTools():
@@ -201,30 +197,8 @@ class Agents:
                 self._ask(work)
 
     def _ask(self, work: Work) -> None:
-        conversation = work.conversation
-        usage = last_usage(conversation)
-        seen = usage.get("cache_read_input_tokens", 0) + usage.get(
-            "cache_creation_input_tokens", 0
-        )
-        known = seen + usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
-        shared = prefix_of(conversation.opening)
-        if not usage and shared is not None:
-            seen = shared.tokens
         self._calls.ask(
-            Request(
-                row=work.order.row,
-                model=work.spec.model,
-                pool=work.spec.pool,
-                turn=conversation.turns + 1,
-                body=lambda: request(work.conversation),
-                new_bytes=new_bytes(conversation),
-                known_input=known,
-                cached=seen,
-                max_tokens=max_tokens_of(conversation),
-                prefix=shared.id if shared is not None else None,
-                on_answer=self._answered,
-                on_final=self._failed,
-            )
+            request_of(work, on_answer=self._answered, on_final=self._failed)
         )
 
     def _answered(self, asked: Request, outcome: Answered, seq: int) -> None:
@@ -255,7 +229,22 @@ class Agents:
         work = self._rows.works.get(asked.row)
         if work is None or not self._rows.is_open(asked.row):
             return
-        self._rows.missing(asked.row, kind, reason, work.last_text())
+        self._fail(work, kind, reason)
+
+    def _fail(self, work: Work, kind: MissingKind, reason: str) -> None:
+        """End a row that failed, unless it had written its output before."""
+        row = work.order.row
+        if kind in ERRORS and work.order.output and wrote_output(work.conversation):
+            work.begin()
+            work.failing = (kind, reason)
+            self._check(work, "")
+        else:
+            self._rows.missing(row, kind, reason, work.last_text())
+
+    def _check(self, work: Work, text: str) -> None:
+        note = f"checking {work.order.output or ''}"
+        self._show(work.order.row, Cause.CHECKING, note)
+        self._performers.check(work, text)
 
     def _expecting(self, message: ToolsCame | Checked) -> Work | None:
         """Return the work that waits for this; None for what comes too late."""
@@ -298,7 +287,13 @@ class Agents:
             return
         self._take_up(work)
         work.judged = not message.again
-        if not message.problem:
+        failing, work.failing = work.failing, None
+        if failing is not None:
+            text = f"failed after its output was written: {failing[1]}"
+            self._core.record(Noted(source="log", text=text, row=message.row))
+        if message.problem and failing is not None:
+            self._rows.missing(message.row, *failing, work.last_text())
+        elif not message.problem:
             self._rows.done(
                 message.row,
                 value=message.value,

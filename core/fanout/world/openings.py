@@ -12,7 +12,7 @@ from typing import Any
 from fanout.decide.conversation import Conversation, new_bytes
 from fanout.decide.fingerprint import fingerprint
 from fanout.disk.plain import to_json
-from fanout.words.model import RowSpec
+from fanout.words.model import MissingKind, RowSpec
 from fanout.words.orders import AgentOrder
 
 MAX_TOKENS = 8_192
@@ -20,6 +20,17 @@ MAX_TOKENS = 8_192
 WRITE_OUTPUT = "write_output"
 MAX_TURNS = 50
 """Turns of one agent where the script names none: a loop ends somewhere."""
+
+ERRORS = frozenset(
+    {
+        MissingKind.REJECTED,
+        MissingKind.REFUSED,
+        MissingKind.TRUNCATED,
+        MissingKind.TIMEOUT,
+        MissingKind.ACCOUNT,
+    }
+)
+"""Ends that say nothing about an output that was written before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +68,22 @@ def opening_of(order: AgentOrder, defaults: Defaults) -> dict[str, Any]:
 
 def wrote_output(conversation: Conversation) -> bool:
     """Whether the agent has written its output itself, in this life or another."""
-    asked: set[object] = set()
+    return last_output(conversation) is not None
+
+
+def last_output(conversation: Conversation) -> str | None:
+    """Return what the agent last wrote as its output; None when it did not."""
+    asked: dict[object, str] = {}
+    written: str | None = None
     for entry in conversation.entries:
         for block in entry.get("content") or ():
             if block.get("type") == "tool_use" and block.get("name") == WRITE_OUTPUT:
-                asked.add(block.get("id"))
+                given = block.get("input")
+                content = given.get("content") if isinstance(given, dict) else None
+                asked[block.get("id")] = content if isinstance(content, str) else ""
             elif block.get("tool_use_id") in asked and not block.get("is_error"):
-                return True
-    return False
+                written = asked[block.get("tool_use_id")]
+    return written
 
 
 def spec_of(

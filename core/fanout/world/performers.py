@@ -7,14 +7,16 @@ to end the row; neither ends the run.
 
 import asyncio
 import json
+import os
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
+from fanout.decide.hollow import hollow, is_blank
 from fanout.disk.plain import to_json
 from fanout.errors import FanoutError
 from fanout.files.outputs import OutputFolder, Problem, encode_output
 from fanout.files.safecall import Guarded
+from fanout.files.safefile import sha256
 from fanout.files.tools import WriteOutput
 from fanout.words.model import MissingKind, RowId, RowSpec
 from fanout.words.orders import AgentOrder
@@ -22,7 +24,7 @@ from fanout.words.tools import Tool, ToolResult
 from fanout.world.core import Core
 from fanout.world.lookup import Lookup, Order
 from fanout.world.messages import Checked, Found, LookedUp, ToolsCame
-from fanout.world.openings import wrote_output
+from fanout.world.openings import last_output, wrote_output
 from fanout.world.rows import Work
 
 Threads = Callable[..., Awaitable[Any]]
@@ -181,8 +183,8 @@ class Performers:
         """Write and verify; runs in a thread."""
         order = work.order
         if order.output is not None and wrote_output(work.conversation):
-            return self._verified(order, order.output, step)
-        if not text.strip():
+            return self._own_output(work, order.output, step)
+        if is_blank(text):
             problem = "the agent ended without an answer"
             return Checked(
                 row=order.row, step=step, problem=problem, kind=MissingKind.NO_OUTPUT
@@ -195,25 +197,50 @@ class Performers:
             except ValueError as error:
                 return Checked(row=order.row, step=step, problem=str(error))
             data = encode_output(value)
+        elif problem := hollow(text, order.output):
+            return Checked(row=order.row, step=step, problem=problem)
         if order.output is None:
             return Checked(row=order.row, step=step, value=value)
-        self._folder.write(order.output, data)
-        return self._verified(order, order.output, step)
+        written = self._folder.write(order.output, data)
+        return self._verified(order, order.output, step, written.sha256)
 
-    def _verified(self, order: AgentOrder, output: str, step: int) -> Checked:
-        """Read the output back from the disk: only the disk decides."""
+    def _own_output(self, work: Work, output: str, step: int) -> Checked:
+        """Hold what the agent wrote itself against the disk.
+
+        A file that is not there is written again, from the conversation; one that
+        is not what the agent left does not count.
+        """
+        content = (last_output(work.conversation) or "").encode(errors="replace")
+        path = os.path.join(self._folder.path, output)  # noqa: PTH118  pure text
+        left = work.all_written().get(path)
+        if left is None or (left == sha256(content) and not os.path.lexists(path)):
+            left = self._folder.write(output, content).sha256
+        return self._verified(work.order, output, step, left)
+
+    def _verified(
+        self, order: AgentOrder, output: str, step: int, digest: str
+    ) -> Checked:
+        """Read the output back from the disk: only the disk decides.
+
+        `digest` is of what was written.
+        """
         verified = self._folder.verify(output, order.validate)
         if isinstance(verified, Problem):
             agents = verified.kind in ("not json", "misfit")
             kind = None if agents else MissingKind.NO_OUTPUT
             return Checked(row=order.row, step=step, problem=verified.text, kind=kind)
-        value = verified.value
-        if order.validate is None:
-            value = Path(verified.path).read_text(encoding="utf-8", errors="replace")
+        value, problem, kind = verified.value, "", None
+        if verified.sha256 != digest:
+            problem = f"`{output}` was changed by another hand after it was written"
+            kind = MissingKind.NO_OUTPUT
+        elif order.validate is None:
+            problem = hollow(value, None)
         return Checked(
             row=order.row,
             step=step,
-            value=value,
+            problem=problem,
+            kind=kind,
+            value=None if problem else value,
             output=output,
             sha256=verified.sha256,
             size=verified.size,

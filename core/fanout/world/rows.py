@@ -48,6 +48,8 @@ class Work:
     last answer fits decides."""
     judged: bool = False
     """The last answer was held against what was expected, and found wanting."""
+    failing: tuple[MissingKind, str] | None = None
+    """It failed after it had written its output: the disk is asked what that is."""
     step: int = 0
     """Counts what was begun; what comes back from an earlier step is late news."""
 
@@ -55,6 +57,11 @@ class Work:
         """A new step begins; results of earlier ones count no more."""
         self.step += 1
         return self.step
+
+    def all_written(self) -> dict[str, str]:
+        """Digests of the files its tools wrote, by path, in this life or another."""
+        earlier = self.kept.files_written if self.kept is not None else {}
+        return {**earlier, **self.files_written}
 
     def last_text(self) -> str | None:
         """The last text the agent gave, whatever became of it."""
@@ -68,6 +75,7 @@ class Work:
         self.conversation = Conversation(self.conversation.opening)
         self.kept = None
         self.judged = False
+        self.failing = None
 
 
 class Rows:

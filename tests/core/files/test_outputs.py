@@ -45,12 +45,10 @@ def test_what_is_written_is_verified(folder: OutputFolder) -> None:
     assert Path(written.path).read_bytes() == data
     assert (written.size, written.sha256) == (17, hashlib.sha256(data).hexdigest())
     found = folder.verify("findings/a.json")
-    assert found == Verified(
-        written.path, written.sha256, written.size, {"findings": [1]}
-    )
+    assert found == Verified(written.path, written.sha256, written.size, data.decode())
     assert digest(written.path) == written.sha256
     folder.write("findings/a.json", b"[]")
-    assert folder.verify("findings/a.json").value == []
+    assert folder.verify("findings/a.json").value == "[]"
     assert [p.name for p in Path(written.path).parent.iterdir()] == ["a.json"]
 
 
@@ -82,8 +80,19 @@ def test_what_does_not_count(folder: OutputFolder, tmp_path: Path, monkeypatch) 
         assert problem(folder, name) == "unsafe"
     assert problem(folder, "empty.json") == "empty"
     assert problem(folder, "blank.md") == "empty"
-    for name in ("cut.json", "nan.json", "latin.json", "deep.json", "cut.jsonl"):
+    (root / "deeper.json").write_text("[" * 300 + "]" * 300)
+    (root / "twice.json").write_text('{"a": 1, "b": [{"c": 1, "c": 2}]}')
+    os.link(root / "cut.jsonl", root / "second.md")
+    (root / "unseen.md").write_text("\u200b \ufeff\u2060\n")
+    (root / "zero.md").write_bytes(b"text\0")
+    for name in ("cut.json", "nan.json", "deep.json", "deeper.json", "twice.json"):
         assert problem(folder, name) == "not json"
+    for name in ("latin.json", "zero.md"):
+        assert problem(folder, name) == "not text"
+    assert problem(folder, "unseen.md") == "empty"
+    assert problem(folder, "second.md") == "unsafe"
+    (root / "second.md").unlink()
+    assert problem(folder, "cut.jsonl") == "not json"
     monkeypatch.setattr(outputs, "MAX_OUTPUT_BYTES", 1000)
     assert problem(folder, "big.md") == "too large"
 
@@ -99,9 +108,9 @@ def test_a_validator_decides_and_gives_the_value(folder: OutputFolder) -> None:
     assert folder.verify("a.txt", even).value == 4
     assert problem(folder, "b.txt", even) == "misfit"
     folder.write("c.jsonl", b'1\n\n{"a": 2}\n')
-    assert folder.verify("c.jsonl").value == [1, {"a": 2}]
+    assert folder.verify("c.jsonl").value == '1\n\n{"a": 2}\n'
     folder.write("d.md", b"# text")
-    assert folder.verify("d.md").value is None
+    assert folder.verify("d.md").value == "# text"
 
 
 def test_a_write_never_goes_through_a_link(
