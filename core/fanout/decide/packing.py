@@ -8,7 +8,8 @@ names, not on what was packed before:
     a folder that does not fit    its entries are halved by the next bit of the
                                   hash of their paths, until each half fits
     a half with one entry         the entry's own contents are halved in turn
-    a file that does not fit      its slices are one partition each
+    a file that does not fit      its slices are one partition each, cut at places
+                                  that hang on what stands there (`cutting`)
 
 A half exists only because what holds it is too large. So when a file that fits
 is added or grows, the one partition that holds it stays or falls into several;
@@ -22,6 +23,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fanout.decide import tokens
 
@@ -47,6 +49,18 @@ class Piece:
     """Estimated; see `fanout.decide.tokens`."""
     digest: str
     """SHA-256 hex digest of the piece's bytes."""
+    offset: int = 0
+    """Bytes of the file before it."""
+    name: str = ""
+    """What it begins with, in a few words; of a part of a file."""
+    records: bool = False
+    """Whether it holds records, whose lines say nothing: an answer about code names
+    lines and is another one when they move, an answer about records is not."""
+
+    def place(self) -> str:
+        """Return where it stands, as far as an answer may depend on it."""
+        lines = "" if self.records else f"\0{self.start_line}\0{self.end_line}"
+        return f"{self.path}{lines}\0{self.digest}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +72,15 @@ class Partition:
     root: str
     """Absolute path of the folder that the pieces' paths start from."""
     pieces: tuple[Piece, ...]
-    """Sorted by path and line."""
+    """Sorted by path and line; empty when `text` holds the content."""
     tokens: int
     """Estimated, of the content alone."""
     digest: str
-    """Of all pieces: paths, lines and content; the root's place is not in it."""
+    """Of all pieces: places and content; the root's place is not in it."""
+    items: tuple[Any, ...] = ()
+    """Of a ready-made list: the items themselves, as they were given."""
+    text: str = ""
+    """Of a ready-made list: the items as a prompt shows them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +115,10 @@ def pack(pieces: Iterable[Piece], *, root: str, max_tokens: int) -> list[Partiti
         key=lambda leaf: [(piece.path, piece.start_line) for piece in leaf.pieces],
     )
     return [
-        _partition(key, root, leaf.pieces)
-        for key, leaf in zip(_keys(leaves), leaves, strict=True)
+        of_pieces(key, root, leaf.pieces)
+        for key, leaf in zip(
+            keys_of([leaf.label for leaf in leaves]), leaves, strict=True
+        )
     ]
 
 
@@ -129,8 +149,17 @@ def _slices(file: Sequence[Piece]) -> Iterator[_Leaf]:
     if len(file) == 1:
         yield _Leaf(file[0].path, (file[0],))
         return
-    for number, piece in enumerate(file, 1):
-        yield _Leaf(f"{piece.path}-{number:02}", (piece,))
+    labels = numbered(f"{piece.path}-{piece.name or 'part'}" for piece in file)
+    for label, piece in zip(labels, file, strict=True):
+        yield _Leaf(label, (piece,))
+
+
+def numbered(labels: Iterable[str]) -> Iterator[str]:
+    """Yield the labels, and a number with each that was there before."""
+    times: Counter[str] = Counter()
+    for label in labels:
+        times[label] += 1
+        yield label if times[label] == 1 else f"{label}-{times[label]}"
 
 
 def _entry(path: str, folder: str) -> str:
@@ -171,17 +200,17 @@ def _label(node: _Node) -> str:
     return "/".join(part for part in (node.folder or "all", node.bits) if part)
 
 
-def _keys(leaves: Sequence[_Leaf]) -> list[str]:
+def keys_of(labels: Sequence[str]) -> list[str]:
     """Turn labels into unique names; those that would clash get a hash each."""
-    plain = [_UNSAFE.sub("-", leaf.label.replace("/", "-")) for leaf in leaves]
+    plain = [_UNSAFE.sub("-", label.replace("/", "-")) for label in labels]
     plain = [name.strip("-.") for name in plain]
     # Folded: some disks hold `A` and `a` to be one name.
     times = Counter(name.casefold() for name in plain)
     return [
         name
         if name and times[name.casefold()] == 1 and len(name) <= _MAX_KEY
-        else f"{name[:_MAX_KEY]}-{_short_hash(leaf.label)}".lstrip("-")
-        for name, leaf in zip(plain, leaves, strict=True)
+        else f"{name[:_MAX_KEY]}-{_short_hash(label)}".lstrip("-")
+        for name, label in zip(plain, labels, strict=True)
     ]
 
 
@@ -189,9 +218,10 @@ def _short_hash(label: str) -> str:
     return hashlib.sha256(label.encode(errors="surrogateescape")).hexdigest()[:8]
 
 
-def _partition(key: str, root: str, pieces: tuple[Piece, ...]) -> Partition:
+def of_pieces(key: str, root: str, pieces: tuple[Piece, ...]) -> Partition:
+    """Return the partition of these pieces, with its sum and its digest."""
     lines = [f"estimate {tokens.VERSION}"]
-    lines += [f"{p.path}\0{p.start_line}\0{p.end_line}\0{p.digest}" for p in pieces]
+    lines += [piece.place() for piece in pieces]
     digest = hashlib.sha256("\n".join(lines).encode(errors="surrogateescape"))
     return Partition(
         key=key,

@@ -89,6 +89,18 @@ def read_whole(
     return Content(data, sha256(data))
 
 
+def read_part(name: str, folder: int, *, offset: int, size: int) -> bytes:
+    """Read up to `size` bytes of a plain file from `offset`. Raises `Refused`."""
+    opened = open_regular(name, folder)
+    try:
+        os.lseek(opened, offset, os.SEEK_SET)
+        return _read_up_to(opened, size)
+    except OSError as error:
+        raise refusal(error, name) from error
+    finally:
+        os.close(opened)
+
+
 def _read_up_to(opened: int, limit: int) -> bytes:
     chunks = []
     left = limit

@@ -17,10 +17,10 @@ from fanout.script.session import Session, current, current_or_none
 from fanout.words.model import RowId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from os import PathLike
+    from collections.abc import Iterator, Sequence
 
-    from fanout.script.partition import Partitions
+    from fanout.script.partition import Partitions, Source
+    from fanout.script.records import Key
 
 MAIN = "main"
 SKIPPED_SHOWN = 20
@@ -109,16 +109,26 @@ def log(text: object) -> None:
 
 
 def partition(
-    root: "str | PathLike[str]", pattern: str, *, max_tokens: int
+    source: "Source",
+    pattern: str | None = None,
+    *,
+    max_tokens: int,
+    containing: "str | Sequence[str] | None" = None,
+    key: "Key" = None,
 ) -> "Partitions":
-    """Return files as partitions of at most `max_tokens` estimated tokens.
+    """Return files, records or items as partitions by estimated tokens.
 
-    Keys are stable and digests are of content: see `fanout.script.partition`.
+    `source`: a folder, with a `pattern` of file names; a `.jsonl` or `.csv` file; or
+    any iterable. `containing`: regular expressions, one of which must match.
+    `key`: the field or function that names a record or an item. Boundaries stay
+    where they are when something else changes: see `fanout.script.partition`.
     Within a run, what was split or left out is said in the log.
     """
     from fanout.script import partition as maker  # noqa: PLC0415  reads files
 
-    made = maker.partition(root, pattern, max_tokens=max_tokens)
+    made = maker.partition(
+        source, pattern, max_tokens=max_tokens, containing=containing, key=key
+    )
     if (session := current_or_none()) is not None:
         _tell(session, made)
     return made

@@ -127,7 +127,11 @@ def test_a_large_file_is_split_and_said(tmp_path: Path) -> None:
     write(tmp_path, {"big.py": body, "small.py": "x = 1\n", "min.js": "x" * 5000})
     parts = partition(tmp_path, "*", max_tokens=500)
     big = [part for part in parts if part.pieces[0].path == "big.py"]
-    assert [part.key for part in big][:2] == ["big.py-01", "big.py-02"]
+    assert big[0].key == "big.py-def-f0"
+    for part in big:
+        piece = part.pieces[0]
+        name = body.splitlines()[piece.start_line - 1].removesuffix("():")
+        assert part.key == f"big.py-{name.replace(' ', '-')}"
     assert all(part.tokens <= 500 for part in big)
     whole = "".join(
         render(part, inline=True).split("\n", 1)[1].removesuffix("</file>")
