@@ -5,6 +5,7 @@ from pathlib import Path
 
 from fanout.decide.budget import Budget
 from fanout.decide.ending import Tolerance
+from fanout.words.timeouts import Timeouts
 
 DEFAULT_MODEL = "claude-sonnet-5"
 """For agents that name no model, where neither `--model` nor ANTHROPIC_MODEL does."""
@@ -29,3 +30,4 @@ class Config:
     out_dir: Path | None = None
     """None: `out` in the run's folder."""
     reports: tuple[Path, ...] = ()
+    timeouts: Timeouts = Timeouts()

@@ -35,7 +35,7 @@ from fanout.words.events import LifeStarted, Noted
 from fanout.words.model import Usage
 from fanout.words.snapshot import RunInfo, Snapshot
 from fanout.world import messages as said
-from fanout.world.api import Api, Timeouts
+from fanout.world.api import Api
 from fanout.world.clock import Clock
 from fanout.world.core import Core
 from fanout.world.desks import World, build_desks
@@ -43,6 +43,7 @@ from fanout.world.engine import CEILING_MAX, Engine
 from fanout.world.lookup import Lookup, Order
 from fanout.world.openings import Defaults
 from fanout.world.port import Port
+from fanout.world.sleep import watch_sleep
 from fanout.world.snapshots import Publisher
 from fanout.world.threads import RunThread
 from fanout.world.toolloop import ToolLoop
@@ -123,11 +124,12 @@ class Life:
         api = Api(
             self._setting.access.credentials,
             self._setting.clock,
-            Timeouts(),
+            self._setting.config.timeouts,
             self.may_import,
         )
         api.start()
         thread.closing.append(api.close)
+        self._watch_sleep(thread)
         purse = _purse(self._setting.config.budget, core.state)
         publisher = Publisher(core, self.info, purse)
         return Engine(
@@ -138,6 +140,17 @@ class Life:
             export=self._setting.export,
             threads=asyncio.to_thread,
         )
+
+    def _watch_sleep(self, thread: RunThread) -> None:
+        watch = watch_sleep(
+            self._setting.clock, lambda slept: thread.post(said.Woke(slept))
+        )
+        task = asyncio.create_task(watch, name="watch for sleep")
+
+        async def close() -> None:
+            task.cancel()
+
+        thread.closing.append(close)
 
     def _core(self, thread: RunThread) -> Core:
         place, clock = self._setting.place, self._setting.clock
@@ -168,7 +181,8 @@ class Life:
         )
         account.set_user_ceiling(self._setting.config.concurrency)
         for spent in place.recent:
-            account.restore(wall - spent.at, spent.pool, spent.usage, now)
+            # A clock set back makes what was spent before look as if it were to come.
+            account.restore(max(0.0, wall - spent.at), spent.pool, spent.usage, now)
         return Core(
             store=journal,
             state=place.state,
@@ -215,6 +229,7 @@ class Life:
             ),
             tolerance=setting.config.tolerance,
             cancel_script=self.script.cancel,
+            timeouts=setting.config.timeouts,
         )
 
     def _earlier(self) -> Reuse | None:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.words.model import Status
+from fanout.words.model import Cause, Status
+from fanout.words.snapshot import Live
 from fanout_tui.scenes.rows import NOW, START, row
 from fanout_tui.scenes.states import SCENES, running
 from fanout_tui.view.ask import ceiling_answer
@@ -220,6 +221,48 @@ def test_a_silent_row_is_said_to_be() -> None:
     quiet = replace(seen.snapshot, live={})
     later = replace(seen, snapshot=quiet, now=NOW + 100)
     assert doing(later, silent).text.startswith("no activity 1")
+
+
+@pytest.mark.parametrize(
+    ("live", "said"),
+    [
+        (Live(cause=Cause.TOOLS, note="grep", active_at=NOW), "grep · for 1m"),
+        (
+            Live(cause=Cause.SENT, active_at=NOW, grown_at=NOW, silence_max=310.0),
+            "no answer yet, silent 1m",
+        ),
+        (
+            Live(
+                cause=Cause.STREAMING,
+                output_tokens=900,
+                active_at=NOW,
+                grown_at=NOW,
+                silence_max=120.0,
+            ),
+            "answering, silent 1m",
+        ),
+        (
+            Live(
+                cause=Cause.STREAMING,
+                output_tokens=900,
+                active_at=NOW + 99.0,
+                grown_at=NOW,
+                silence_max=120.0,
+            ),
+            "answering · 900 out, only pings for 1m",
+        ),
+    ],
+)
+def test_a_tool_a_wait_a_slow_stream_and_a_dead_one_differ(
+    live: Live, said: str
+) -> None:
+    seen = look()
+    one = next(r for r in seen.snapshot.rows.values() if r.status is Status.RUNNING)
+    one = replace(one, since=NOW - 5)
+    snapshot = replace(seen.snapshot, live={one.id: live})
+    text = doing(replace(seen, snapshot=snapshot, now=NOW + 100), one).text
+    assert text.startswith(said)
+    assert ("cut at" in text) == ("silent" in text)
 
 
 def test_hostile_names_are_shown_inert() -> None:

@@ -10,11 +10,12 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from fanout.decide.pricing import dollars
 from fanout.decide.state import RunState
 from fanout.words.model import Row, RowId, Status, Usage
-from fanout.words.snapshot import Counts, RunEnd, RunInfo, Snapshot, Totals
+from fanout.words.snapshot import Counts, Live, RunEnd, RunInfo, Snapshot, Totals
 
 FINAL = frozenset({Status.DONE, Status.MISSING})
 INCOMPLETE = 3
@@ -153,6 +154,7 @@ def from_snapshot(snapshot: Snapshot, *, generated_at: float) -> Report:
         state=snapshot.state,
         generated_at=generated_at,
         end=snapshot.end,
+        live=snapshot.live,
     )
 
 
@@ -204,6 +206,7 @@ def _report(
     generated_at: float,
     end: RunEnd | None,
     notes: tuple[str, ...] = (),
+    live: Mapping[RowId, Live] = MappingProxyType({}),
 ) -> Report:
     complete = end is not None and end.complete and counts.done == counts.expected
     killed = end is None and state in {"killed", "crashed"}
@@ -231,7 +234,7 @@ def _report(
         counts=counts,
         totals=totals,
         phases=_phases(phases, rows.values()),
-        partitions=tuple(_partition(row) for row in rows.values()),
+        partitions=tuple(_partition(row, live.get(row.id)) for row in rows.values()),
         notes=notes,
     )
 
@@ -262,7 +265,7 @@ def _phases(names: tuple[str, ...], rows: Iterable[Row]) -> tuple[PhaseSummary, 
     )
 
 
-def _partition(row: Row) -> Partition:
+def _partition(row: Row, live: Live | None) -> Partition:
     end, spec, tally = row.end, row.spec, row.tally
     output = end.output if end is not None else None
     return Partition(
@@ -270,7 +273,7 @@ def _partition(row: Row) -> Partition:
         key=row.id.key,
         status=row.status.value,
         kind=end.kind.value if end is not None and end.kind is not None else None,
-        reason=_why(row),
+        reason=_why(row, live),
         attempts=tally.attempts,
         turns=tally.turns,
         output=output,
@@ -293,9 +296,11 @@ def _dollars(row: Row) -> float | None:
     return dollars(row.spec.model, doubt) if row.spec is not None else None
 
 
-def _why(row: Row) -> str:
+def _why(row: Row, live: Live | None) -> str:
     if row.end is not None:
         return row.end.reason
+    if live is not None:
+        return f"{live.cause.value}: {live.note}" if live.note else live.cause.value
     if row.wait is None:
         return ""
     detail = f": {row.wait.detail}" if row.wait.detail else ""

@@ -6,6 +6,7 @@ request is kept, so that tests can say what was asked and what was not.
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from fanout.decide.assembly import read_usage
@@ -92,6 +93,8 @@ class ScriptedApi:
         """When each request was sent, loop seconds."""
         self.in_flight = 0
         self.peak = 0
+        self.renewed = 0
+        self._cut: dict[asyncio.Event, str] = {}
 
     async def send(
         self,
@@ -108,17 +111,32 @@ class ScriptedApi:
         self.times.append(asyncio.get_running_loop().time())
         self.in_flight += 1
         self.peak = max(self.peak, self.in_flight)
+        cut = asyncio.Event()
+        self._cut[cut] = ""
         try:
             outcome = self._reply(body, number)
-            if isinstance(outcome, Answered):
-                await asyncio.sleep(self._seconds / 2)
-                watcher.opened(outcome.limits)
-                watcher.input_known(outcome.usage)
-                watcher.progressed(outcome.usage.output_tokens, "")
-            await asyncio.sleep(self._seconds / 2)
+            answers = isinstance(outcome, Answered)
+            for stage in ("headers", "stream") if answers else ("headers",):
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._seconds / 2):
+                        await cut.wait()
+                if cut.is_set():
+                    return Broken(stage=stage, message=self._cut[cut], slept=True)
+                if isinstance(outcome, Answered) and stage == "headers":
+                    watcher.opened(outcome.limits)
+                    watcher.input_known(outcome.usage)
+                    watcher.progressed(outcome.usage.output_tokens, "")
             return outcome
         finally:
             self.in_flight -= 1
+            del self._cut[cut]
+
+    async def renew(self, text: str) -> None:
+        """Cut what is under way."""
+        self.renewed += 1
+        for cut in self._cut:
+            self._cut[cut] = text
+            cut.set()
 
     async def plain(
         self, method: str, path: str, body: Mapping[str, Any] | None

@@ -53,18 +53,31 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 class LoopClock:
-    """A `Clock` that reads the loop it is used on."""
+    """A `Clock` that reads the loop it is used on, and may be asleep or be set."""
 
     def __init__(self, epoch: float = 1_800_000_000.0) -> None:
         self._epoch = epoch
+        self._asleep = 0.0
 
     def now(self) -> float:
-        """Seconds of the running loop."""
+        """Seconds of the running loop, and those slept through."""
+        return self.awake() + self._asleep
+
+    def awake(self) -> float:
+        """Seconds of the running loop: its timers stand still during a sleep."""
         return asyncio.get_running_loop().time()
 
     def wall(self) -> float:
-        """The same, counted from a fixed date."""
+        """The same, counted from a date."""
         return self._epoch + self.now()
+
+    def sleep(self, seconds: float) -> None:
+        """The machine has slept: every clock is ahead of the loop's."""
+        self._asleep += seconds
+
+    def step(self, seconds: float) -> None:
+        """Somebody has set the wall clock."""
+        self._epoch += seconds
 
 
 async def inline(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -108,6 +108,10 @@ class Cause(StrEnum):
     OVERLOADED = "529 overloaded"
     SERVICE = "service error"
     NETWORK = "no network"
+    TIMEOUT = "call timeout"
+    """The call was alive and did not come to its end in the time it was given."""
+    SLEPT = "the machine slept"
+    """The call was cut after a sleep; it is sent again at once."""
     # running
     SENT = "sent"
     STREAMING = "streaming"

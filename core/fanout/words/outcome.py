@@ -74,6 +74,10 @@ class Broken:
     """`connect`, `headers` (sent, nothing came) or `stream`."""
     message: str
     timeout: bool = False
+    limit: str = ""
+    """The timeout that cut it: `connect`, `first-byte`, `idle` or `call`."""
+    slept: bool = False
+    """It was cut because the machine had slept: the connection was dead."""
     usage: Usage = NO_USAGE
     """What the stream had reported before it broke; input is charged by then."""
     limits: Limits = Limits()

@@ -62,6 +62,10 @@ class Live:
     """Output tokens of the call so far, estimated while it streams."""
     active_at: float = 0.0
     """When something last happened: a delta, a ping, a tool's end."""
+    grown_at: float = 0.0
+    """When output last grew; pings do not count. 0 where there is no call."""
+    silence_max: float = 0.0
+    """Seconds of silence after which the call is cut; 0 where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

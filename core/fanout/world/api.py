@@ -15,7 +15,6 @@ import importlib
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 from urllib.parse import urlsplit
 
@@ -25,9 +24,12 @@ from fanout.files.safecall import run_in_daemon
 from fanout.words.clean import well_formed
 from fanout.words.model import Usage
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
+from fanout.words.timeouts import Timeouts
 from fanout.world.clock import Clock
+from fanout.world.connecting import say_when_connected
 from fanout.world.credentials import Credentials
-from fanout.world.watchdog import Guard, Silent, Watchdog
+from fanout.world.failures import Failure, describe, failure
+from fanout.world.watchdog import Cut, Guard, Watchdog, limits_of
 
 OK = 200
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -36,17 +38,6 @@ RETRY_AFTER_MAX = 86_400.0
 """A day: who asks for more has sent something that is not a time."""
 IMPORT_SECONDS_MAX = 3.0
 """A screen that has not painted by then is not waited for any longer."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timeouts:
-    """How long to wait for what, in seconds; pings count as life."""
-
-    connect: float = 10.0
-    first_byte: float = 300.0
-    between_bytes: float = 120.0
-    plain: float = 60.0
-    """For a small request as a whole: a count of tokens, a list of models."""
 
 
 class Watcher(Protocol):
@@ -79,6 +70,7 @@ class Api:
         self._credentials = credentials
         self._clock = clock
         self._timeouts = timeouts
+        self._limits = limits_of(timeouts)
         self._may_import = may_import
         self._watchdog = Watchdog()
         self._ticker: asyncio.Task[None] | None = None
@@ -86,6 +78,8 @@ class Api:
         self._closing = False
         self._sdk: Any = None
         self._client: Any = None
+        url = urlsplit(credentials.base_url)
+        self._host = url.netloc.rpartition("@")[2] or credentials.base_url
 
     def start(self) -> None:
         """Begin to open, on the running loop; calls wait until that is done."""
@@ -97,6 +91,22 @@ class Api:
         self._sdk = await run_in_daemon(self._import)
         self._client = await asyncio.to_thread(self._build)
         self._ticker = asyncio.create_task(self._watchdog.run(), name="watchdog")
+
+    async def renew(self, text: str) -> None:
+        """Cut what is under way, and open connections anew.
+
+        What is cut comes back as `Broken` with `slept`, and `text` as its message.
+        """
+        old = self._client
+        if old is None:
+            return
+        self._opening = asyncio.create_task(self._reopen(), name="open the API again")
+        self._watchdog.cut_all(text)
+        await asyncio.shield(self._opening)
+        await old.close()
+
+    async def _reopen(self) -> None:
+        self._client = await asyncio.to_thread(self._build)
 
     async def close(self) -> None:
         """Close connections."""
@@ -122,17 +132,24 @@ class Api:
             # Proxies of the environment would be asked for loopback, too.
             trust_env=host not in LOOPBACK,
             limits=httpx.Limits(max_connections=CONNECTIONS_MAX),
-            timeout=httpx.Timeout(None, connect=self._timeouts.connect),
+            timeout=httpx.Timeout(None),
         )
+        seen = say_when_connected(http, self._connected)
+        self._limits = limits_of(self._timeouts, connects_seen=seen)
         return self._sdk.AsyncAnthropic(
             api_key=self._credentials.api_key,
             auth_token=self._credentials.auth_token,
             base_url=self._credentials.base_url,
             max_retries=0,
             http_client=http,
-            timeout=httpx.Timeout(None, connect=self._timeouts.connect),
+            # All limits are the watchdog's: two that differ would be told as one.
+            timeout=httpx.Timeout(None),
             open_telemetry=False,
         )
+
+    def _connected(self, guard: Guard) -> None:
+        if guard.stage == "connect":
+            guard.alive(self._limits.first_byte)
 
     async def send(
         self,
@@ -149,26 +166,25 @@ class Api:
         request_id: str | None = None
         stage = "headers"
         begun = self._clock.now()
-        timeout = False
+        limited = self._limits
         try:
-            async with self._watchdog.guard(self._timeouts.first_byte) as guard:
+            async with self._watchdog.guard(limited.connect, limited.call) as guard:
                 stream = await self._post(path, body, headers or {})
                 stage = "stream"
                 response = stream.response
                 request_id = response.headers.get("request-id")
                 limits = read_limits(response.headers)
                 watcher.opened(limits)
-                guard.alive(self._timeouts.between_bytes)
+                guard.alive(limited.idle)
                 await self._read(response, assembly, watcher, guard)
         except self._sdk.APIStatusError as error:
             return self._refusal(error)
         except Exception as e:
             if not self._is_theirs(e):
                 raise
-            message, timeout = _describe(e), _is_timeout(e)
-            stage = _stage(e, stage)
+            how = failure(e, stage, self._host)
         else:
-            message = "the stream ended before the answer did"
+            how = Failure(stage=stage, message="the stream ended before the answer did")
         whole = _whole(assembly)
         if whole is not None:
             return Answered(
@@ -181,9 +197,11 @@ class Api:
         if assembly.error is not None:
             return _in_stream(assembly, limits, request_id)
         return Broken(
-            stage=stage,
-            message=message,
-            timeout=timeout,
+            stage=how.stage,
+            message=how.message,
+            timeout=how.timeout,
+            limit=how.limit,
+            slept=how.slept,
             usage=assembly.usage,
             limits=limits,
             request_id=request_id,
@@ -197,7 +215,7 @@ class Api:
         send = getattr(self._client, method)
         options = {"body": dict(body)} if body is not None else {}
         try:
-            async with self._watchdog.guard(self._timeouts.plain):
+            async with self._watchdog.guard(self._limits.plain):
                 value = await send(path, cast_to=object, **options)
         except self._sdk.APIStatusError as error:
             text = error.response.text
@@ -205,12 +223,12 @@ class Api:
         except Exception as error:
             if not self._is_theirs(error):
                 raise
-            return 502, {}, _error_body("api_error", _describe(error))
+            return 502, {}, _error_body("api_error", describe(error, self._host))
         return OK, {"content-type": "application/json"}, json.dumps(value)
 
     def _is_theirs(self, error: Exception) -> bool:
         """Whether it came from the service or the way to it, and is no defect."""
-        kinds = (self._sdk.APIError, OSError, ValueError, Silent, AssertionError)
+        kinds = (self._sdk.APIError, OSError, ValueError, Cut, AssertionError)
         # The transport's own errors are not the SDK's.
         transport = type(error).__module__.startswith(("httpx2", "aiohttp"))
         return transport or isinstance(error, kinds)
@@ -335,35 +353,3 @@ def _in_stream(assembly: Assembly, limits: Limits, request_id: str | None) -> Re
 
 def _error_body(kind: str, message: str) -> str:
     return json.dumps({"type": "error", "error": {"type": kind, "message": message}})
-
-
-def _chain(error: BaseException) -> list[BaseException]:
-    found: list[BaseException] = []
-    at: BaseException | None = error
-    while at is not None and at not in found:
-        found.append(at)
-        hidden = None if at.__suppress_context__ else at.__context__
-        at = at.__cause__ or hidden
-    return found
-
-
-def _describe(error: BaseException) -> str:
-    """Name the innermost cause: the outer ones only say that there was one."""
-    inner = _chain(error)[-1]
-    text = str(inner) or type(inner).__name__
-    return text if len(text) <= 300 else text[:300] + "…"  # noqa: PLR2004
-
-
-def _is_timeout(error: BaseException) -> bool:
-    return any(
-        isinstance(e, Silent | TimeoutError) or "Timeout" in type(e).__name__
-        for e in _chain(error)
-    )
-
-
-def _stage(error: BaseException, stage: str) -> str:
-    """Tell a connection that never stood from one that broke."""
-    names = {type(e).__name__ for e in _chain(error)}
-    never = {"ClientConnectorError", "ConnectionRefusedError", "ConnectTimeout"}
-    never |= {"ConnectionTimeoutError", "gaierror", "ClientConnectorDNSError"}
-    return "connect" if stage == "headers" and names & never else stage

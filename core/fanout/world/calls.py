@@ -23,11 +23,12 @@ from fanout.decide.losses import failed, given_up
 from fanout.words.events import CallAbandoned, CallAdmitted, CallAnswered, CallRefused
 from fanout.words.model import NO_USAGE, Cause, MissingKind, RowId, Usage
 from fanout.words.outcome import Answered, Broken, Outcome, Refused
-from fanout.words.snapshot import Live
+from fanout.words.timeouts import Timeouts
 from fanout.world.core import Core
 from fanout.world.messages import Came, InputKnown, Opened, Progressed
 from fanout.world.models import Models
 from fanout.world.request import Request, Sender
+from fanout.world.showing import Showing
 from fanout.world.watching import Watching
 
 STARTS_PER_SECOND = 50
@@ -59,8 +60,10 @@ class Calls:
         purse: Purse,
         chance: Callable[[], float],
         on_account: Callable[[str], None],
+        timeouts: Timeouts,
     ) -> None:
         self._core = core
+        self._showing = Showing(core, timeouts)
         self._api = api
         self._purse = purse
         self._chance = chance
@@ -165,6 +168,16 @@ class Calls:
             # Its intent is on the way to the disk, and may never arrive.
             self._core.put(Came(flying.request.row, call, None, sent=False))
 
+    def slept(self, seconds: float) -> None:
+        """Rows did not try anything while the machine slept: it does not count."""
+        flying = (flying.request for flying in self._flying.values())
+        for request in (*self._waiting.values(), *flying):
+            request.tries = request.tries.later(seconds)
+
+    async def renew(self, text: str) -> None:
+        """Have what flies cut, and connections opened anew."""
+        await self._api.renew(text)
+
     # -- the plan's starts -------------------------------------------------
 
     def refusal(self, ticket: Ticket) -> str:
@@ -192,7 +205,7 @@ class Calls:
         flying = _Flying(request)
         self._flying[call] = flying
         core.flying.add(ticket.row)
-        self._show(ticket.row, Live(cause=Cause.SENT, active_at=core.clock.wall()))
+        self._showing.admitted(ticket.row)
         core.after(seq, lambda: self._send(call, flying))
 
     def _send(self, call: int, flying: _Flying) -> None:
@@ -254,16 +267,7 @@ class Calls:
         if message.call not in self._flying:
             return
         core.account.progressed(message.call, message.output_tokens, core.clock.now())
-        note = f"writes {message.doing}" if message.doing else ""
-        self._show(
-            message.row,
-            Live(
-                cause=Cause.STREAMING,
-                note=note,
-                output_tokens=message.output_tokens,
-                active_at=core.clock.wall(),
-            ),
-        )
+        self._showing.progressed(message)
 
     def came(self, message: Came) -> None:
         """Settle a call and decide what follows."""
@@ -390,6 +394,3 @@ class Calls:
                 self._waiting.pop(row, None)
                 self._core.account.withdraw(row)
                 waiting.on_final(waiting, kind, unknown, outcome)
-
-    def _show(self, row: RowId, live: Live) -> None:
-        self._core.live[row] = live

@@ -13,6 +13,7 @@ from fanout.decide.budget import Purse
 from fanout.decide.ending import Tolerance
 from fanout.files.outputs import OutputFolder
 from fanout.words.outcome import Outcome
+from fanout.words.timeouts import Timeouts
 from fanout.world.agents import Agents
 from fanout.world.calls import Calls
 from fanout.world.clients import Clients
@@ -46,6 +47,10 @@ class ApiPort(Protocol):
         """Pass a small request through."""
         ...
 
+    async def renew(self, text: str) -> None:
+        """Cut what is under way, for this reason, and connect anew."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
@@ -62,6 +67,7 @@ class World:
     defaults: Defaults
     tolerance: Tolerance
     cancel_script: Callable[[str], None]
+    timeouts: Timeouts = Timeouts()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +97,7 @@ def build_desks(core: Core, world: World) -> Desks:
         purse=world.purse,
         chance=world.chance,
         on_account=stopping.account_refuses,
+        timeouts=world.timeouts,
     )
     performers = Performers(
         core,

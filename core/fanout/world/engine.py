@@ -28,6 +28,7 @@ from fanout.words.events import (
 from fanout.words.model import Cause, MissingKind, RowId, Status
 from fanout.words.orders import RowOutcome
 from fanout.words.snapshot import Snapshot
+from fanout.words.timeouts import duration
 from fanout.world import messages as said
 from fanout.world.clientlines import cancelled
 from fanout.world.core import Core
@@ -106,6 +107,7 @@ class Engine:
             said.Wanted: lambda _: None,
             said.Close: self._close,
             said.DiskFailed: self._disk_failed,
+            said.Woke: self._woke,
         }
 
     # -- the loop ----------------------------------------------------------
@@ -296,6 +298,15 @@ class Engine:
             text = f"the journal cannot be written: {message.text}; nothing new is sent"
             core.record(Noted(source="engine", text=text))
         core.at(core.clock.now() + DISK_RETRY_SECONDS, core.store.retry)
+
+    def _woke(self, message: said.Woke) -> None:
+        """Connections are dead, time has passed, and nobody has tried anything."""
+        text = f"the machine slept for {duration(message.seconds)}"
+        self.core.record(
+            Noted(source="engine", text=f"{text}: connections are opened anew")
+        )
+        self.desks.calls.slept(message.seconds)
+        self.core.spawn(self.desks.calls.renew(text), "connect anew")
 
     def _close(self, _: object) -> None:
         self._closing = True

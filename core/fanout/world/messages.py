@@ -196,3 +196,10 @@ class DiskFailed:
     """The journal could not be written; nothing is lost yet."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Woke:
+    """The machine had slept for so many seconds."""
+
+    seconds: float

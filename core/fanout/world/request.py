@@ -23,6 +23,10 @@ class Sender(Protocol):
         """Send one call and see it to its end."""
         ...
 
+    async def renew(self, text: str) -> None:
+        """Cut what is under way, for this reason, and connect anew."""
+        ...
+
 
 @dataclass(slots=True, kw_only=True)
 class Request:

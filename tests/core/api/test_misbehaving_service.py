@@ -189,6 +189,7 @@ def test_silence_is_cut_and_named(server: Server) -> None:
         assert isinstance(outcome, Broken)
         assert (outcome.stage, outcome.timeout) == (stage, True)
         assert "nothing came for 2 s" in outcome.message
+        assert outcome.limit == {"headers": "first-byte", "stream": "idle"}[stage]
         assert time.monotonic() - begun < 8
 
 

@@ -10,7 +10,8 @@ from typing import Any, Self
 
 from fanout.words.model import Usage
 from fanout.words.outcome import Limits, Outcome
-from fanout.world.api import Api, Timeouts
+from fanout.words.timeouts import Timeouts
+from fanout.world.api import Api
 from fanout.world.clock import SystemClock
 from fanout.world.credentials import Credentials
 

@@ -169,3 +169,31 @@ def test_a_final_verdict_is_not_tried_again() -> None:
     assert retry.at is None
     assert retry.missing is MissingKind.REJECTED
     assert "model: x" in retry.reason
+
+
+def test_a_call_that_takes_too_long_is_tried_once_more() -> None:
+    """It was paid for; twice is a sign that it does not fit."""
+    late = Broken(stage="stream", message="not finished after 1 h", limit="call")
+    verdict = classify(late)
+    assert verdict.cause is Cause.TIMEOUT
+    history = Tries().after(verdict, 100.0)
+    assert next_try(verdict, history, 100.0, lambda: 0.5).at == 100.0
+    history = history.after(verdict, 4_000.0)
+    retry = next_try(verdict, history, 4_000.0, lambda: 0.5)
+    assert (retry.at, retry.missing) == (None, MissingKind.TIMEOUT)
+    assert "2 times; --timeout call=" in retry.reason
+
+
+def test_a_sleep_is_no_trouble_and_takes_no_time() -> None:
+    """A row in trouble for 50 minutes has as many left after a night."""
+    service = classify(refused(529, "overloaded_error"))
+    history = Tries().after(service, 0.0)
+    slept = classify(Broken(stage="stream", message="the machine slept", slept=True))
+    after = history.later(28_800.0).after(slept, 31_000.0)
+    assert after == history.later(28_800.0)
+    assert next_try(slept, after, 31_000.0, lambda: 0.5).at == 31_000.0
+    again = after.after(service, 31_800.0)
+    assert next_try(service, again, 31_800.0, lambda: 0.5).at is not None
+    assert (
+        next_try(service, again, 33_000.0, lambda: 0.5).missing is MissingKind.TIMEOUT
+    )

@@ -220,3 +220,7 @@ class Service:
     ) -> tuple[int, dict[str, str], str]:
         del method, path, body
         return 200, {}, "{}"
+
+    async def renew(self, text: str) -> None:
+        """Nobody sleeps here."""
+        raise AssertionError(text)

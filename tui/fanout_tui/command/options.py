@@ -9,12 +9,13 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from fanout.config import DEFAULT_MODEL, Config
 from fanout.decide.budget import Budget
 from fanout.decide.ending import Tolerance
 from fanout.errors import UsageError
+from fanout.words.timeouts import Timeouts, read_timeouts
 from fanout_tui.command.say import warn
 
 VERBS = ("demo", "check", "runs", "report", "resume", "simulate")
@@ -101,6 +102,19 @@ def _limit_options(top: argparse.ArgumentParser) -> None:
         default=[],
         help="how many holes are acceptable, in all or in one phase; default none",
     )
+    _time_options(group)
+
+
+def _time_options(group: Any) -> None:
+    group.add_argument(
+        "--timeout",
+        metavar="NAME=TIME,…",
+        action="append",
+        default=[],
+        help="how long to wait for what: connect (10s), first-byte (5m), idle (2m, "
+        "pings are life), call as a whole (1h, or none); else FANOUT_TIMEOUT; "
+        "repeatable",
+    )
 
 
 def _place_options(top: argparse.ArgumentParser) -> None:
@@ -167,6 +181,7 @@ def understand(space: argparse.Namespace, environ: Mapping[str, str]) -> Options
         run_dir=Path(space.run_dir),
         out_dir=Path(space.out) if space.out else None,
         reports=tuple(_report(name) for name in space.report),
+        timeouts=_timeouts(space.timeout, environ),
     )
     return Options(
         config=config,
@@ -245,6 +260,18 @@ def _tolerance(stated: Sequence[str]) -> Tolerance:
         else:
             overall = amount
     return Tolerance(overall=overall, by_phase=by_phase)
+
+
+def _timeouts(stated: Sequence[str], environ: Mapping[str, str]) -> Timeouts:
+    """The option over the environment, each name by itself."""
+    try:
+        base = read_timeouts([environ.get("FANOUT_TIMEOUT", "")])
+    except UsageError as error:
+        raise UsageError(f"FANOUT_TIMEOUT: {error}", hint=error.hint) from error
+    try:
+        return read_timeouts(stated, base)
+    except UsageError as error:
+        raise UsageError(f"--timeout: {error}", hint=error.hint) from error
 
 
 def _report(name: str) -> Path:

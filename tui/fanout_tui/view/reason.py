@@ -6,6 +6,7 @@ length comes early in the sentence, because narrow columns cut its end.
 
 from fanout.decide.admission.why import why
 from fanout.words.model import Cause, Row, Status, Wait
+from fanout.words.snapshot import Live
 from fanout_tui.text import one_line, plural, short_time, tokens
 from fanout_tui.view.look import STALE_S, Look
 from fanout_tui.view.spans import Span
@@ -19,6 +20,8 @@ SERVICE = frozenset(
         Cause.OVERLOADED,
         Cause.SERVICE,
         Cause.NETWORK,
+        Cause.TIMEOUT,
+        Cause.SLEPT,
     }
 )
 BUCKETS = frozenset({Cause.REQUESTS, Cause.INPUT, Cause.OUTPUT})
@@ -75,7 +78,7 @@ def _running(look: Look, row: Row) -> Span:
     live = look.snapshot.live.get(row.id)
     silent = look.now - active_at(look, row)
     if silent > STALE_S:
-        return Span(f"no activity {short_time(silent)}", "warn")
+        return _silent(live, silent)
     if live is None:
         return Span("retrying" if row.tally.attempts > row.tally.turns + 1 else "sent")
     if live.note:
@@ -83,7 +86,23 @@ def _running(look: Look, row: Row) -> Span:
     text = _DOING.get(live.cause, live.cause.value)
     if live.cause is Cause.STREAMING and live.output_tokens:
         text += f" · {tokens(live.output_tokens)} out"
+    stuck = look.now - live.grown_at if live.grown_at else 0.0
+    if live.cause is Cause.STREAMING and stuck > STALE_S:
+        return Span(f"{text}, only pings for {short_time(stuck)}", "warn")
     return Span(text)
+
+
+def _silent(live: Live | None, silent: float) -> Span:
+    """Silence: of a tool that works, of a service that may, of a dead connection."""
+    if live is None:
+        return Span(f"no activity {short_time(silent)}", "warn")
+    if live.cause not in {Cause.SENT, Cause.STREAMING}:
+        text = one_line(live.note) or _DOING.get(live.cause, live.cause.value)
+        return Span(f"{text} · for {short_time(silent)}")
+    text = f"{_DOING[live.cause]}, silent {short_time(silent)}"
+    if live.silence_max:
+        text += f", cut at {short_time(live.silence_max)}"
+    return Span(text, "warn")
 
 
 def _queued(look: Look, row: Row) -> str:

@@ -19,6 +19,8 @@ connections, the ramp, and a spend limit the user set.
 | 529, `overloaded_error` | OVERLOADED | backs off, within a budget of time |
 | 408, 409, 5xx, other in-stream errors | SERVICE | the same |
 | no connection, cut, stalled | NETWORK | a cut stream once at once, then the same |
+| longer than a call may take | TIMEOUT | once more at once, then `missing: timeout` |
+| cut after the machine slept | SLEPT | at once, as if nothing had been tried |
 | every other 4xx | - | `missing: rejected` |
 
 Limits never use up attempts: a row that met forty 429s has failed at nothing.
@@ -56,6 +58,9 @@ LIMIT_CAUSES = frozenset({Cause.LIMIT, Cause.RAMP, Cause.CONCURRENCY, Cause.SERV
 TROUBLE_CAUSES = frozenset({Cause.OVERLOADED, Cause.SERVICE, Cause.NETWORK})
 """The service speaks about itself: breaker and backoff, buckets learn nothing."""
 
+# A call that was cut at its limit has been paid for; a second one says that it
+# does not fit into that limit.
+LATE_MAX = 2
 # A wall of 15 minutes must end with everything done; an hour of it is news that
 # a person has to hear.
 TROUBLE_SECONDS_MAX = 3600.0
@@ -93,6 +98,14 @@ class Tries:
     """How many there were in that series."""
     limits: int = 0
     """Refusals for limits; they count nothing but themselves."""
+    late: int = 0
+    """How often it was cut because it took longer than a call may take."""
+
+    def later(self, seconds: float) -> "Tries":
+        """The history with this much time taken out of it: nobody was awake."""
+        if self.trouble_since is None:
+            return self
+        return replace(self, trouble_since=self.trouble_since + seconds)
 
     def after(self, verdict: Verdict, now: float) -> "Tries":
         """The history once `verdict` has happened; an answer starts it anew."""
@@ -101,7 +114,9 @@ class Tries:
         if verdict.cause in TROUBLE_CAUSES:
             since = now if self.trouble_since is None else self.trouble_since
             return replace(self, trouble_since=since, troubles=self.troubles + 1)
-        return Tries()
+        if verdict.cause is Cause.SLEPT:
+            return self
+        return Tries(late=self.late + 1 if verdict.cause is Cause.TIMEOUT else 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +157,12 @@ def next_try(
     """
     if verdict.missing is not None:
         return Retry(at=None, missing=verdict.missing, reason=verdict.reason)
-    if verdict.cause is None or verdict.cause in LIMIT_CAUSES:
+    if verdict.cause is Cause.TIMEOUT and history.late >= LATE_MAX:
+        reason = (
+            f"{verdict.reason}, {history.late} times; `--timeout call=` allows more"
+        )
+        return Retry(at=None, missing=MissingKind.TIMEOUT, reason=reason)
+    if verdict.cause not in TROUBLE_CAUSES:
         return Retry(at=now, reason=verdict.reason)
     since = now if history.trouble_since is None else history.trouble_since
     if now - since > trouble_max:
@@ -161,6 +181,10 @@ def backoff(count: int, chance: Callable[[], float]) -> float:
 
 
 def _broken(outcome: Broken) -> Verdict:
+    if outcome.slept:
+        return Verdict(cause=Cause.SLEPT, reason=outcome.message)
+    if outcome.limit == "call":
+        return Verdict(cause=Cause.TIMEOUT, reason=outcome.message)
     what = {
         "connect": "no connection",
         "headers": "no answer to the request",
