@@ -158,9 +158,7 @@ def next_try(
     if verdict.missing is not None:
         return Retry(at=None, missing=verdict.missing, reason=verdict.reason)
     if verdict.cause is Cause.TIMEOUT and history.late >= LATE_MAX:
-        reason = (
-            f"{verdict.reason}, {history.late} times; `--timeout call=` allows more"
-        )
+        reason = f"{verdict.reason}, {history.late} times; --timeout call= allows more"
         return Retry(at=None, missing=MissingKind.TIMEOUT, reason=reason)
     if verdict.cause not in TROUBLE_CAUSES:
         return Retry(at=now, reason=verdict.reason)
