@@ -4,12 +4,14 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from fanout.decide.ending import ACCOUNT, COMPLETE, SIGNALS, USAGE
 from fanout.errors import AccountError, FanoutError, UsageError
 from fanout.version import VERSION
 from fanout_tui.command import options as reading
 from fanout_tui.command.say import problem, whole_descriptors, write
+from fanout_tui.command.settings import parse, read_layers
 
 USAGE_OF = {
     "demo": "demo [--no-tui | --json] [--ascii] [--report FILE]",
@@ -17,6 +19,7 @@ USAGE_OF = {
     "runs": "runs [--delete RUN] [--run-dir DIR]",
     "report": "report [RUN] [--format json|md|csv|html] [--run-dir DIR]",
     "resume": "resume [options] RUN",
+    "config": "config [options] [--json]",
     "simulate": "simulate [--profile NAME|FILE] [--port N] [--seed N]",
 }
 
@@ -50,7 +53,7 @@ def _dispatch(arguments: list[str], environ: Mapping[str, str]) -> int:
             write(f"usage: fanout-tui {USAGE_OF[arguments[0]]}\n\n{verb.__doc__}")
             return COMPLETE
         return verb(arguments[1:], environ)
-    space = reading.parser().parse_args(arguments)
+    space = parse(reading.parser(), arguments, read_layers(environ, Path.cwd()))
     if space.version:
         write(f"fanout-tui {VERSION}")
         return COMPLETE

@@ -18,7 +18,7 @@ from fanout.errors import UsageError
 from fanout.words.timeouts import Timeouts, read_timeouts
 from fanout_tui.command.say import warn
 
-VERBS = ("demo", "check", "runs", "report", "resume", "simulate")
+VERBS = ("demo", "check", "runs", "report", "resume", "config", "simulate")
 SUFFIXES = (".json", ".md", ".csv", ".html")
 
 
@@ -169,7 +169,7 @@ def understand(space: argparse.Namespace, environ: Mapping[str, str]) -> Options
         arguments=tuple(arguments),
         simulate=space.simulate,
         profile=space.profile,
-        model=space.model or environ.get("ANTHROPIC_MODEL") or DEFAULT_MODEL,
+        model=space.model or DEFAULT_MODEL,
         concurrency=_concurrency(space.concurrency),
         budget=Budget(
             tokens=_positive(space.max_tokens_total, "--max-tokens-total"),

@@ -12,8 +12,10 @@ from fanout.disk.rundir import find_run, read_manifest
 from fanout.errors import UsageError
 from fanout_tui.command import options as reading
 from fanout_tui.command.say import write
+from fanout_tui.command.settings import parse, read_layers
 
 Environ = Mapping[str, str]
+RUN_DIR = ".fanout"
 
 
 def demo(arguments: Sequence[str], environ: Environ) -> int:
@@ -36,7 +38,7 @@ def resume(arguments: Sequence[str], environ: Environ) -> int:
     """Go on with a run; it knows its script, arguments and account."""
     parser = reading.parser()
     parser.usage = "fanout-tui resume [options] RUN"
-    space = parser.parse_args(list(arguments))
+    space = parse(parser, arguments, read_layers(environ, Path.cwd()))
     if len(space.rest) != 1:
         raise UsageError("resume takes one run", hint="fanout-tui resume last")
     folder = find_run(Path(space.run_dir).absolute(), space.rest[0])
@@ -49,7 +51,7 @@ def resume(arguments: Sequence[str], environ: Environ) -> int:
     space.rest = [manifest.script, *manifest.arguments]
     space.resume = str(folder)
     space.simulate = manifest.simulated
-    if manifest.simulated and space.profile == "evaluation":
+    if manifest.simulated and space.origins["profile"] != "command line":
         space.profile = manifest.endpoint.partition(":")[2]
     from fanout_tui.command.running import run_script  # noqa: PLC0415
 
@@ -58,13 +60,12 @@ def resume(arguments: Sequence[str], environ: Environ) -> int:
 
 def report(arguments: Sequence[str], environ: Environ) -> int:
     """Print or write the completeness report of a run, live or ended."""
-    del environ
     from fanout_tui.command.reports import print_report  # noqa: PLC0415
 
     parser = _parser("report", "RUN [--format json|md|csv|html]")
     parser.add_argument("run", nargs="?", default="last")
     parser.add_argument("--format", choices=("json", "md", "csv", "html"), default="md")
-    parser.add_argument("--run-dir", default=".fanout")
+    parser.add_argument("--run-dir", default=_run_dir(environ))
     space = parser.parse_args(list(arguments))
     folder = find_run(Path(space.run_dir).absolute(), space.run)
     print_report(folder, space.format)
@@ -73,12 +74,11 @@ def report(arguments: Sequence[str], environ: Environ) -> int:
 
 def runs(arguments: Sequence[str], environ: Environ) -> int:
     """List the runs, or delete one."""
-    del environ
     from fanout_tui.command.listing import delete, show  # noqa: PLC0415
 
     parser = _parser("runs", "[--delete RUN]")
     parser.add_argument("--delete", metavar="RUN")
-    parser.add_argument("--run-dir", default=".fanout")
+    parser.add_argument("--run-dir", default=_run_dir(environ))
     space = parser.parse_args(list(arguments))
     folder = Path(space.run_dir).absolute()
     if space.delete is not None:
@@ -108,6 +108,26 @@ def simulate(arguments: Sequence[str], environ: Environ) -> int:
             child.terminate()
             return COMPLETE
     return COMPLETE if code in (0, -15) else USAGE
+
+
+def config(arguments: Sequence[str], environ: Environ) -> int:
+    """Show which settings hold here, and where each of them came from."""
+    from fanout_tui.command.configuring import show_config  # noqa: PLC0415
+
+    words = [word for word in arguments if word != "--json"]
+    show_config(
+        words,
+        environ,
+        read_layers(environ, Path.cwd()),
+        as_json=len(words) < len(arguments),
+    )
+    return COMPLETE
+
+
+def _run_dir(environ: Environ) -> str:
+    """Return where runs are kept when no option says it."""
+    held = read_layers(environ, Path.cwd()).held.get("run_dir")
+    return RUN_DIR if held is None else str(held.value)
 
 
 def _parser(verb: str, usage: str) -> argparse.ArgumentParser:

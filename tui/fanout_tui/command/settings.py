@@ -1,0 +1,198 @@
+"""Options that need not be typed again: a file, the environment, the command line.
+
+    fanout.toml, or [tool.fanout] of pyproject.toml    of this folder or one above
+    FANOUT_MAX_USD=5, ANTHROPIC_MODEL=…                over the file
+    --max-usd 5                                        over both
+
+A setting has its option's name and takes what the option takes; what it becomes is
+decided where the option is read. Which account a run spends on, its keys and its
+address are no settings: a folder that was cloned must not choose them.
+"""
+
+import argparse
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fanout.errors import UsageError
+
+if TYPE_CHECKING:
+    from fanout_tui.command.settingsmodel import Settings
+
+PREFIX = "FANOUT_"
+FILE = "fanout.toml"
+PROJECT = "pyproject.toml"
+NEVER = {
+    "api_key": "set ANTHROPIC_API_KEY in the environment",
+    "auth_token": "set ANTHROPIC_AUTH_TOKEN in the environment",
+    "base_url": "set ANTHROPIC_BASE_URL in the environment",
+    "simulate": "give --simulate with the command",
+}
+"""What a file may not say, and where it is said instead."""
+ALSO = {"model": "ANTHROPIC_MODEL"}
+"""Variables of others that say the same; ours come first."""
+MAX_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A value and where it came from."""
+
+    value: Any
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """What file and environment say, by the option's name with `_`."""
+
+    held: Mapping[str, Held] = field(default_factory=dict)
+    file: Path | None = None
+
+
+def read_layers(environ: Mapping[str, str], folder: Path) -> Layers:
+    """Return the settings that hold in `folder`. Raises `UsageError`."""
+    path, table = _file(folder)
+    variables = {
+        name: text
+        for name, text in environ.items()
+        if name.startswith(PREFIX) or name in ALSO.values()
+    }
+    if not table and not variables:
+        return Layers(file=path)
+    # Pydantic takes a sixth of a second to import; most runs have no settings.
+    from fanout_tui.command.settingsmodel import NAMES, Settings  # noqa: PLC0415
+
+    held: dict[str, Held] = {}
+    if path is not None:
+        checked = _checked(Settings, _plain_names(table, path, NAMES), str(path))
+        for name, value in _said(checked).items():
+            held[name] = Held(_from(path.parent, name, value), str(path))
+    for name in NAMES:
+        for variable in (PREFIX + name.upper(), ALSO.get(name, "")):
+            if text := variables.get(variable):
+                checked = _checked(Settings, {name: text}, variable)
+                held[name] = Held(_said(checked)[name], variable)
+                break
+    return Layers(held, path)
+
+
+def parse(
+    parser: argparse.ArgumentParser, words: Sequence[str], layers: Layers
+) -> argparse.Namespace:
+    """Parse the command line over the layers; `origins` says what came from where."""
+    actions = [action for action in parser._actions if action.dest != "help"]  # noqa: SLF001
+    space = argparse.Namespace(**{action.dest: None for action in actions})
+    parser.parse_args(list(words), space)
+    origins: dict[str, str] = {}
+    for action in actions:
+        name = action.dest
+        if getattr(space, name) is not None:
+            origins[name] = "command line"
+        elif name in layers.held:
+            setattr(space, name, layers.held[name].value)
+            origins[name] = layers.held[name].origin
+        else:
+            default = action.default
+            setattr(
+                space, name, list(default) if isinstance(default, list) else default
+            )
+            origins[name] = "default"
+    if space.rest is None:
+        space.rest = []
+    space.origins = origins
+    return space
+
+
+def _file(folder: Path) -> tuple[Path | None, dict[str, Any]]:
+    """Return the nearest file with settings, from `folder` upward, and its table."""
+    for place in (folder, *folder.parents):
+        own, project = place / FILE, place / PROJECT
+        if own.is_file():
+            return own, _toml(own)
+        if project.is_file():
+            table = _toml(project).get("tool", {}).get("fanout")
+            if table is not None:
+                return project, _table(table, project)
+        if (place / ".git").exists():
+            break
+    return None, {}
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise UsageError(
+                f"{path} has more than {MAX_BYTES:,} bytes",
+                hint=f"settings belong into a small {FILE}",
+            )
+        return tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(
+            f"{path} cannot be read: {error}",
+            hint="mend it, or move it away; no setting was taken from it",
+        ) from error
+
+
+def _table(table: object, path: Path) -> dict[str, Any]:
+    if not isinstance(table, dict):
+        raise UsageError(
+            f"tool.fanout in {path} is no table",
+            hint="write a line [tool.fanout], and the settings below it",
+        )
+    return table
+
+
+def _plain_names(
+    table: Mapping[str, Any], path: Path, known: Sequence[str]
+) -> dict[str, Any]:
+    """Take `max-usd` and `max_usd` alike, and refuse what is no setting."""
+    made: dict[str, Any] = {}
+    for given, value in table.items():
+        name = given.replace("-", "_")
+        if name in NEVER:
+            raise UsageError(f"{path}: `{given}` is no setting", hint=NEVER[name])
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            raise UsageError(
+                f"{path}: `{given}` is no setting",
+                hint=f"did you mean `{near[0].replace('_', '-')}`?"
+                if near
+                else "fanout-tui config lists them",
+            )
+        made[name] = value
+    return made
+
+
+def _checked(
+    model: "type[Settings]", values: Mapping[str, Any], origin: str
+) -> "Settings":
+    from pydantic import ValidationError  # noqa: PLC0415  as above
+
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]).replace("_", "-")
+        raise UsageError(
+            f"{origin}: `{name}` does not fit: {first['msg']}",
+            hint=f"it takes what the option --{name} takes; see fanout-tui --help",
+        ) from error
+
+
+def _said(settings: "Settings") -> dict[str, Any]:
+    return {name: getattr(settings, name) for name in settings.model_fields_set}
+
+
+def _from(folder: Path, name: str, value: Any) -> Any:
+    """Paths of a file start from the file's folder."""
+    if name in ("run_dir", "out"):
+        return str(folder / value)
+    if name == "report":
+        return [str(folder / one) for one in value]
+    if name == "profile" and str(value).endswith(".toml"):
+        return str(folder / value)
+    return value
