@@ -23,6 +23,7 @@ from fanout.words.events import (
     CallAdmitted,
     CallAnswered,
     CallRefused,
+    CallTakenUp,
     RowDone,
     RowDropped,
     RowExpected,
@@ -45,6 +46,8 @@ LIFECYCLE: Mapping[Status, Transitions] = {
         ToolsRan: Status.QUEUED,
         AnswerSentBack: Status.QUEUED,
         CallAdmitted: Status.RUNNING,
+        # It was left in a batch, by an earlier life or before it was cancelled.
+        CallTakenUp: Status.RUNNING,
         RowDone: Status.DONE,
         RowMissing: Status.MISSING,
     },

@@ -6,8 +6,13 @@ from typing import Any
 
 from fanout.words.events import (
     AnswerSentBack,
+    BatchEnded,
+    BatchGone,
+    BatchOpened,
+    BatchPlanned,
     CallAbandoned,
     CallRefused,
+    CallSettled,
     CeilingSet,
     LifeStarted,
     LimitsLearned,
@@ -90,6 +95,26 @@ def _ended(event: RunEnded) -> Line:
     return Line("info", f"run ended {word}, exit code {event.exit_code}")
 
 
+def _batch_ended(event: BatchEnded) -> Line:
+    said = ", ".join(f"{n} {word}" for word, n in event.counts.items() if n)
+    return Line("info", f"batch {event.batch} ended: {said or 'nothing in it'}")
+
+
+def _batch_opened(event: BatchOpened) -> Line:
+    return Line("info", f"batch {event.batch} is {event.id} at the service")
+
+
+def _batch_planned(event: BatchPlanned) -> Line:
+    return Line("info", f"batch {event.batch}: hands in {event.count} requests")
+
+
+def _settled(event: CallSettled) -> Line | None:
+    if not event.wasted.total:
+        return None
+    text = f"nobody waited for call {event.call}: {event.wasted.total:,} tokens"
+    return Line("warning", text, event.row)
+
+
 def _noted(event: Noted) -> Line:
     # A warning of the engine is one the user should see; a print is not.
     level = "warning" if event.source == "engine" else "info"
@@ -101,6 +126,11 @@ _LINES: dict[type, Callable[[Any], Line | None]] = {
     PhaseEntered: lambda e: Line("info", f"phase {e.phase}"),
     TurnsKept: lambda e: Line("info", f"goes on from turns of {e.source}", e.row),
     CallRefused: _refused,
+    BatchPlanned: _batch_planned,
+    BatchOpened: _batch_opened,
+    BatchEnded: _batch_ended,
+    BatchGone: lambda e: Line("warning", f"batch {e.batch}: {e.reason}"),
+    CallSettled: _settled,
     CallAbandoned: lambda e: Line("warning", f"call given up: {e.reason}", e.row),
     AnswerSentBack: lambda e: Line("info", f"answer sent back: {e.problem}", e.row),
     RowDone: _done,

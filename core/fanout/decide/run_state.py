@@ -8,6 +8,7 @@ from it, so that counts and sums never have to be worked out again.
 from dataclasses import replace
 
 from fanout.decide.lifecycle import IllegalEvent
+from fanout.decide.open_batches import OpenBatches
 from fanout.decide.pricing import dollars
 from fanout.decide.sums import Ledger, minus
 from fanout.words.events import (
@@ -64,6 +65,8 @@ class RunState:
         self.by_status: dict[Status, int] = dict.fromkeys(Status, 0)
         self.set_aside: dict[RowId, Usage] = {}
         """Wasted usage, by row, that becomes useful if its turns are taken up."""
+        self.batches = OpenBatches()
+        """Batches of which something is still to come, of any life."""
 
     @property
     def run(self) -> str:
@@ -113,7 +116,11 @@ def interrupt(state: RunState, at: float) -> None:
             continue
         flight, tally = row.flight, row.tally
         reason = "the process ended first"
-        if flight is not None:
+        if flight is not None and flight.batch is not None:
+            doubt, reason = state.batches.interrupt(flight)
+            state.ledger.in_doubt.add(doubt)
+            tally = replace(tally, in_doubt=tally.in_doubt + doubt)
+        elif flight is not None:
             worst = flight.need.worst
             state.ledger.in_doubt.add(worst)
             tally = replace(tally, in_doubt=tally.in_doubt + worst)
@@ -124,6 +131,7 @@ def interrupt(state: RunState, at: float) -> None:
         end = End(kind=MissingKind.INTERRUPTED, reason=reason)
         # Its turns are kept: whoever resumes goes on from them.
         put(state, row, Status.MISSING, at, tally, end=end)
+    state.batches.forget_unplanned()
 
 
 def _price(row: Row, usage: Usage) -> str:

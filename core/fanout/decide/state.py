@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from fanout.decide import batch_facts
 from fanout.decide.lifecycle import (
     OPENING,
     IllegalEvent,
@@ -91,6 +92,7 @@ def apply(state: RunState, record: Record) -> None:
     handler = _HANDLERS.get(type(event))
     if handler is not None:
         handler(state, record.at, event)
+        batch_facts.follow(state, event)
     state.seq = record.seq
     state.at = record.at
 
@@ -200,7 +202,7 @@ def _call_admitted(state: RunState, at: float, event: CallAdmitted) -> None:
             tally.wasted,
             tally.in_doubt,
         ),
-        Flight(event.call, event.turn, event.need, at),
+        Flight(event.call, event.turn, event.need, at, event.batch),
     )
     if event.call >= state.next_call:
         state.next_call = event.call + 1
@@ -383,5 +385,6 @@ _HANDLERS: Mapping[type, Callable[[RunState, float, Any], None]] = {
     StopAsked: _stop_asked,
     ScriptEnded: _script_ended,
     RunEnded: _run_ended,
+    **batch_facts.FOLDS,
 }
 """`Noted` and facts of newer versions are for the log alone."""

@@ -8,13 +8,20 @@ from collections.abc import Iterator
 from random import Random
 from typing import cast
 
+from fanout.decide.open_batches import Member
 from fanout.decide.state import RunState, apply
 from fanout.words.events import (
     AnswerSentBack,
+    BatchEnded,
+    BatchGone,
+    BatchOpened,
+    BatchPlanned,
     CallAbandoned,
     CallAdmitted,
     CallAnswered,
     CallRefused,
+    CallSettled,
+    CallTakenUp,
     CeilingSet,
     Event,
     LifeStarted,
@@ -40,6 +47,9 @@ from fanout.words.model import MissingKind, Need, Row, RowId, RowSpec, Status, U
 CAUSES = ("429 limit", "429 ramp", "529 overloaded", "service error", "no network")
 KILL_CHANCE = 0.01
 RUN_LEVEL_CHANCE = 0.05
+BATCH_CHANCE = 0.15
+LIVE_CHANCE = 0.7
+"""How many calls go out on their own; the others in a batch."""
 
 
 class Story:
@@ -75,6 +85,9 @@ class Story:
             return self._life()
         if self._random.random() < RUN_LEVEL_CHANCE:
             return self._run_level()
+        of_batches = self._of_batches()
+        if of_batches and self._random.random() < BATCH_CHANCE:
+            return self._random.choice(of_batches)
         return self._of_row(self._random.choice(self._ids))
 
     def _life(self) -> LifeStarted:
@@ -105,6 +118,33 @@ class Story:
         ]
         return self._random.choice(choices)
 
+    def _of_batches(self) -> list[Event]:
+        """What may happen to the batches there are."""
+        choices: list[Event] = []
+        for number, batch in self.state.batches.by_number.items():
+            left = [member for member in batch.members.values() if member.left]
+            if batch.planned_at is None:
+                count = len(batch.members)
+                choices += [BatchPlanned(batch=number, count=count)] * 3
+            elif not batch.id:
+                name = f"msgbatch_{number}"
+                choices.append(BatchOpened(batch=number, id=name, seconds=86_400.0))
+            else:
+                choices.append(BatchEnded(batch=number, counts={"succeeded": 3}))
+            if len(left) == len(batch.members):
+                choices.append(BatchGone(batch=number, reason="it is not there"))
+            choices += [self._settled(member) for member in left]
+        return choices
+
+    def _settled(self, member: Member) -> Event:
+        if member.wasted.total:
+            return Noted(source="log", text="settled before")
+        usage = self.usage()
+        answered = self._random.choice([True, False])
+        return CallSettled(
+            row=member.row, call=member.call, wasted=usage, answered=answered
+        )
+
     def _of_row(self, row_id: RowId) -> Event:
         row = self.state.rows.get(row_id)
         if row is None:
@@ -128,6 +168,10 @@ class Story:
         reused = RowDone(row=row.id, value="x", reused_from=self._run)
         kept = TurnsKept(row=row.id, source=self._run, entries=self._entries())
         rare = [missing, reused] if row.tally.turns else [missing, reused, kept, kept]
+        rare += [
+            CallTakenUp(row=row.id, call=member.call)
+            for member in self.state.batches.left_of(row.id)
+        ] * 3
         admit = cast("list[Event]", [self._admit(row)])
         return self._random.choice(admit * 8 + rare)
 
@@ -202,7 +246,17 @@ class Story:
             turn=row.tally.turns + 1,
             pool="p",
             need=Need(900, 400, 8_192),
+            batch=self._batch(),
+            digest="d",
         )
+
+    def _batch(self) -> int | None:
+        """An open batch that gathers, a new one, or none."""
+        if self._random.random() < LIVE_CHANCE:
+            return None
+        batches = self.state.batches
+        gathering = (b.number for b in batches.by_number.values() if not b.planned_at)
+        return next(gathering, batches.next_number)
 
     def _missing(self, row: Row, kind: MissingKind) -> Event:
         return RowMissing(row=row.id, kind=kind, reason=f"{kind}, as it happens")

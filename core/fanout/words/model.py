@@ -100,6 +100,7 @@ class Cause(StrEnum):
     DISK = "the disk"
     """The journal cannot be written; nothing is sent that could not be kept."""
     LOOKUP = "looking up earlier work"
+    GATHERING = "gathers for a batch"
     # throttled: the service's reasons
     LIMIT = "429 limit"
     RAMP = "429 ramp"
@@ -117,6 +118,7 @@ class Cause(StrEnum):
     STREAMING = "streaming"
     TOOLS = "tools"
     CHECKING = "checking output"
+    BATCH = "in a batch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +229,8 @@ class Flight:
     turn: int
     need: Need
     at: float
+    batch: int | None = None
+    """Number of the batch it is in; None for a call of its own."""
 
 
 @dataclass(frozen=True, slots=True)

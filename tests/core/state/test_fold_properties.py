@@ -35,6 +35,7 @@ def check(state: RunState, *, dropped: bool) -> None:
         assert row.flight is None or row.status is Status.RUNNING
         assert min(row.tally.useful.as_dict().values()) >= 0
         assert min(row.tally.wasted.as_dict().values()) >= 0
+    check_batches(state)
     if dropped:
         return
     for name in ("useful", "wasted", "in_doubt"):
@@ -47,6 +48,31 @@ def check(state: RunState, *, dropped: bool) -> None:
         row.end is not None and row.end.reused_from is not None
         for row in state.rows.values()
     )
+
+
+def check_batches(state: RunState) -> None:
+    """A call in a batch is some row's flight, or it is left; never both."""
+    open_batches = state.batches
+    flights = {
+        row.flight.call: row.id
+        for row in state.rows.values()
+        if row.flight is not None and row.flight.batch is not None
+    }
+    waited, left = {}, set()
+    for number, batch in open_batches.by_number.items():
+        assert batch.members
+        for call, member in batch.members.items():
+            assert open_batches.batch_of(call) is batch
+            assert batch.number == number < open_batches.next_number
+            assert min(member.doubt.as_dict().values()) >= 0
+            if member.left:
+                left.add(call)
+                assert member in open_batches.left_of(member.row)
+            else:
+                waited[call] = member.row
+                assert not member.doubt.total + member.wasted.total
+    assert waited == flights
+    assert not left & set(flights)
 
 
 def check_story(seed: int, events: int, every: int = 1) -> None:
