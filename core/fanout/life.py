@@ -18,10 +18,10 @@ from fanout.account import Access
 from fanout.config import Config
 from fanout.decide.admission.account import Account
 from fanout.decide.admission.estimate import Estimator
-from fanout.decide.budget import Budget, Purse
+from fanout.decide.budget import Purse
 from fanout.decide.pools import pool_of
+from fanout.decide.spent import purse_of
 from fanout.decide.state import RunState
-from fanout.decide.sums import minus
 from fanout.disk.journal import Journal
 from fanout.disk.reuse import Reuse, find_reusable
 from fanout.errors import UsageError
@@ -32,7 +32,6 @@ from fanout.script.loading import LoadedScript
 from fanout.script.running import ScriptEnd, ScriptOptions, ScriptThread
 from fanout.version import VERSION
 from fanout.words.events import LifeStarted, Noted
-from fanout.words.model import Usage
 from fanout.words.snapshot import RunInfo, Snapshot
 from fanout.world import messages as said
 from fanout.world.api import Api
@@ -130,7 +129,7 @@ class Life:
         api.start()
         thread.closing.append(api.close)
         self._watch_sleep(thread)
-        purse = _purse(self._setting.config.budget, core.state)
+        purse = purse_of(self._setting.config.budget, core.state)
         publisher = Publisher(core, self.info, purse)
         return Engine(
             core,
@@ -260,27 +259,3 @@ def _gone_on(state: RunState) -> str:
 
 def _nothing() -> None:
     pass
-
-
-def _purse(budget: Budget, state: RunState) -> Purse:
-    """Return the purse of a life, with what earlier ones used and may have used."""
-    spent: dict[str, Usage] = {}
-    seen = doubt = Usage()
-    for row in state.rows.values():
-        if row.spec is not None:
-            used = row.tally.useful + row.tally.wasted
-            spent[row.spec.model] = spent.get(row.spec.model, Usage()) + used
-            seen, doubt = seen + used, doubt + row.tally.in_doubt
-    # Rows that a later script dropped were paid for all the same.
-    model = state.start.model if state.start is not None else ""
-    totals = state.totals
-    rest = minus(totals.useful + totals.wasted, seen)
-    spent[model] = spent.get(model, Usage()) + rest
-    purse = Purse(budget, spent)
-    # Numbered beyond any call, so that no call of this life settles it.
-    number = state.next_call + 1_000_000
-    purse.doubt(number, model, minus(totals.in_doubt, doubt))
-    for row in state.rows.values():
-        if row.spec is not None:
-            purse.doubt(number + 1 + row.order, row.spec.model, row.tally.in_doubt)
-    return purse

@@ -7,7 +7,7 @@ from core.engine.bench import INFO, Bench, order
 from fanout.decide.budget import Budget
 from fanout.decide.run_state import RunState
 from fanout.decide.state import apply
-from fanout.life import _purse
+from fanout.decide.spent import purse_of
 from fanout.testing.scripted_api import ScriptedApi, answered
 from fanout.words.commands import Stop
 from fanout.words.events import LifeStarted, Record, RowDropped
@@ -46,7 +46,7 @@ def lived(tmp_path: Path, *later: Any) -> RunState:
 
 
 def test_a_budget_counts_all_lives(tmp_path: Path) -> None:
-    purse = _purse(Budget(tokens=300), lived(tmp_path))
+    purse = purse_of(Budget(tokens=300), lived(tmp_path))
     assert purse.tokens == 240
     assert "240 spent" in purse.refusal("claude-sonnet-5", Usage(11, 0))
 
@@ -55,7 +55,7 @@ def test_a_budget_counts_rows_that_the_script_has_dropped(tmp_path: Path) -> Non
     gone = [RowDropped(row=RowId("main", key)) for key in "abc"]
     kept, dropped = (lived(tmp_path, *events) for events in ((), gone))
     assert not dropped.rows
-    purses = [_purse(Budget(tokens=300), state) for state in (kept, dropped)]
+    purses = [purse_of(Budget(tokens=300), state) for state in (kept, dropped)]
     assert [purse.tokens for purse in purses] == [240, 240]
     refusals = [purse.refusal("claude-sonnet-5", Usage(11, 0)) for purse in purses]
     assert refusals[0] == refusals[1] != ""
