@@ -6,8 +6,8 @@ from typing import Any
 from core.engine.bench import INFO, Bench, order
 from fanout.decide.budget import Budget
 from fanout.decide.run_state import RunState
-from fanout.decide.state import apply
 from fanout.decide.spent import purse_of
+from fanout.decide.state import apply
 from fanout.testing.scripted_api import ScriptedApi, answered
 from fanout.words.commands import Stop
 from fanout.words.events import LifeStarted, Record, RowDropped
