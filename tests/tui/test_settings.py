@@ -20,6 +20,7 @@ ALL = {
     "max-tokens-total": 1_000_000,
     "max-usd": 2.5,
     "allow-missing": {"audit": "5%", "main": 1},
+    "timeout": {"idle": "90s"},
     "run-dir": "kept",
     "out": "made",
     "report": ["r.json"],
@@ -56,6 +57,7 @@ def test_every_setting_of_a_file_holds(tmp_path: Path) -> None:
     assert config.concurrency == 7
     assert (config.budget.tokens, config.budget.dollars) == (1_000_000, 2.5)
     assert config.tolerance.by_phase == {"audit": "5%", "main": "1"}
+    assert config.timeouts.between_bytes == 90
     assert config.run_dir == tmp_path / "kept"
     assert config.out_dir == tmp_path / "made"
     assert config.reports == (tmp_path / "r.json",)
@@ -88,6 +90,15 @@ def test_an_explicit_default_goes_before_a_file(tmp_path: Path) -> None:
     made, _ = options(tmp_path, {}, "--profile", "evaluation", "--concurrency", "auto")
     assert made.config.profile == "evaluation"
     assert made.config.concurrency is None
+
+
+def test_each_timeout_holds_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "fanout.toml").write_text('timeout = { idle = "90s", connect = 7 }\n')
+    environ = {"FANOUT_TIMEOUT": "connect=8s,first-byte=70s"}
+    made, origins = options(tmp_path, environ, "--timeout", "first-byte=60s")
+    times = made.config.timeouts
+    assert (times.between_bytes, times.connect, times.first_byte) == (90, 8, 60)
+    assert origins["timeout"].startswith("command line over FANOUT_TIMEOUT over ")
 
 
 def test_the_nearest_file_up_to_the_repository_is_read(tmp_path: Path) -> None:

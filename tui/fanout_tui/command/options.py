@@ -181,7 +181,7 @@ def understand(space: argparse.Namespace, environ: Mapping[str, str]) -> Options
         run_dir=Path(space.run_dir),
         out_dir=Path(space.out) if space.out else None,
         reports=tuple(_report(name) for name in space.report),
-        timeouts=_timeouts(space.timeout, environ),
+        timeouts=_timeouts(space.timeout),
     )
     return Options(
         config=config,
@@ -262,14 +262,9 @@ def _tolerance(stated: Sequence[str]) -> Tolerance:
     return Tolerance(overall=overall, by_phase=by_phase)
 
 
-def _timeouts(stated: Sequence[str], environ: Mapping[str, str]) -> Timeouts:
-    """The option over the environment, each name by itself."""
+def _timeouts(stated: Sequence[str]) -> Timeouts:
     try:
-        base = read_timeouts([environ.get("FANOUT_TIMEOUT", "")])
-    except UsageError as error:
-        raise UsageError(f"FANOUT_TIMEOUT: {error}", hint=error.hint) from error
-    try:
-        return read_timeouts(stated, base)
+        return read_timeouts(stated)
     except UsageError as error:
         raise UsageError(f"--timeout: {error}", hint=error.hint) from error
 

@@ -32,6 +32,8 @@ NEVER = {
     "simulate": "give --simulate with the command",
 }
 """What a file may not say, and where it is said instead."""
+MERGED = ("timeout",)
+"""Lists of names and values: what is said of one name leaves the others alone."""
 ALSO = {"model": "ANTHROPIC_MODEL"}
 """Variables of others that say the same; ours come first."""
 MAX_BYTES = 1024 * 1024
@@ -75,7 +77,7 @@ def read_layers(environ: Mapping[str, str], folder: Path) -> Layers:
         for variable in (PREFIX + name.upper(), ALSO.get(name, "")):
             if text := variables.get(variable):
                 checked = _checked(Settings, {name: text}, variable)
-                held[name] = Held(_said(checked)[name], variable)
+                held[name] = _over(held.get(name), name, _said(checked)[name], variable)
                 break
     return Layers(held, path)
 
@@ -90,8 +92,10 @@ def parse(
     origins: dict[str, str] = {}
     for action in actions:
         name = action.dest
-        if getattr(space, name) is not None:
-            origins[name] = "command line"
+        if (given := getattr(space, name)) is not None:
+            over = _over(layers.held.get(name), name, given, "command line")
+            setattr(space, name, over.value)
+            origins[name] = over.origin
         elif name in layers.held:
             setattr(space, name, layers.held[name].value)
             origins[name] = layers.held[name].origin
@@ -105,6 +109,13 @@ def parse(
         space.rest = []
     space.origins = origins
     return space
+
+
+def _over(below: Held | None, name: str, value: Any, origin: str) -> Held:
+    """Lay a value over what held before."""
+    if below is None or name not in MERGED:
+        return Held(value, origin)
+    return Held([*below.value, *value], f"{origin} over {below.origin}")
 
 
 def _file(folder: Path) -> tuple[Path | None, dict[str, Any]]:

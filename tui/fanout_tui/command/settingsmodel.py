@@ -43,6 +43,7 @@ class Settings(BaseModel):
     max_tokens_total: Text = Field("", description="budget in tokens, over all lives")
     max_usd: Text = Field("", description="budget in dollars, over all lives")
     allow_missing: Texts = Field([], description="acceptable holes, in all or by phase")
+    timeout: Texts = Field([], description="how long to wait for what, by name")
     run_dir: str = Field("", description="where runs are kept")
     out: str = Field("", description="where outputs go")
     report: Texts = Field([], description="reports to write at the end")
