@@ -172,7 +172,8 @@ class FanoutApp(App[None]):
         if end is None and not (over and self.handle.finished()):
             return False
         signalled = end is not None and end.exit_code in SIGNAL_EXITS
-        if not (self._leaving or signalled or self._exit_when_done):
+        closed = self.handle.finished()
+        if not (self._leaving or signalled or self._exit_when_done or closed):
             return False
         self.leave(self._leaving or ("signal" if signalled else "done"))
         return True

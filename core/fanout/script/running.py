@@ -36,7 +36,7 @@ STACK_BYTES = 16 * 1024 * 1024
 class ScriptOptions:
     """How patient the script's thread is."""
 
-    grace: float = 5.0
+    grace: float = 2.0
     """Seconds a cancelled script, or a task it left behind, has to end."""
     insist: float = 0.1
     """Seconds after which a script that swallowed its cancellation gets another."""

@@ -28,11 +28,11 @@ from fanout.words.model import MissingKind, Status
 from fanout.words.snapshot import RunEnd
 from fanout.world.calls import Calls
 from fanout.world.core import Core
-from fanout.world.messages import ScriptCame
+from fanout.world.messages import Close, ScriptCame
 from fanout.world.rows import Rows
 from fanout.world.snapshots import Publisher
 
-DISK_SECONDS_MAX = 10.0
+DISK_SECONDS_MAX = 3.0
 """How long a stop at once waits for a disk that does not answer."""
 STOP_KINDS = {"budget": MissingKind.BUDGET, "account": MissingKind.ACCOUNT}
 
@@ -96,7 +96,10 @@ class Stopping:
         return None
 
     def stop(self, message: Stop) -> None:
-        """Begin to stop, or stop harder."""
+        """Begin to stop, or stop harder; a run that has ended is left."""
+        if self.over:
+            self._core.put(Close())
+            return
         known = self._core.state.stop
         asked = message if known is None else _harder(known, message)
         if asked is None:

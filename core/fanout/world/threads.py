@@ -86,6 +86,11 @@ class RunThread:
         """The engine has ended."""
         return self._over.is_set()
 
+    @property
+    def facts(self) -> int:
+        """Number of the newest fact: whether the engine still gets somewhere."""
+        return self._engine.core.state.seq if self._engine is not None else 0
+
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the engine's end; says whether it has come."""
         return self._over.wait(timeout)

@@ -215,6 +215,20 @@ def test_a_drain_takes_back_what_was_admitted_and_not_sent(tmp_path: Path) -> No
     assert bench.state.totals.in_doubt == Usage()
 
 
+def test_a_stop_after_the_end_leaves_the_run_as_it_ended(tmp_path: Path) -> None:
+    """With a screen the engine stays; a signal then is for the screen."""
+    bench = Bench(ScriptedApi(lambda *_: answered()), tmp_path, linger=True)
+    bench.schedule(order("a"))
+    bench.returns()
+
+    def prepare() -> None:
+        bench.at(20.0, lambda: bench.core.post(Stop("now", "SIGTERM")))
+
+    assert bench.run(prepare) == 0
+    assert bench.state.stop is None
+    assert bench.clock_at_end() < 21.0
+
+
 def test_a_signal_goes_over_a_budget(tmp_path: Path) -> None:
     bench = Bench(ScriptedApi(lambda *_: answered(), seconds=50.0), tmp_path)
     bench.schedule(order("a"))

@@ -10,7 +10,7 @@ from fanout.decide.ending import ACCOUNT, COMPLETE, SIGNALS, USAGE
 from fanout.errors import AccountError, FanoutError, UsageError
 from fanout.version import VERSION
 from fanout_tui.command import options as reading
-from fanout_tui.command.say import problem, whole_descriptors, write
+from fanout_tui.command.say import Ended, problem, whole_descriptors, write
 from fanout_tui.command.settings import parse, read_layers
 
 USAGE_OF = {
@@ -37,6 +37,9 @@ def entry(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> 
     except (UsageError, FanoutError) as error:
         problem(str(error), error.hint)
         return USAGE
+    except Ended as error:
+        problem(str(error))
+        return error.code
     except KeyboardInterrupt:
         return SIGNALS["SIGINT"]
     except BrokenPipeError:

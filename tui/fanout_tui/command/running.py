@@ -7,6 +7,7 @@ returned after it.
 """
 
 import importlib
+import os
 import shutil
 import sys
 import threading
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fanout.account import reach
-from fanout.decide.ending import DEFECT, USAGE
+from fanout.decide.ending import DEFECT, SIGNALS, USAGE
 from fanout.errors import UsageError
 from fanout.life import Life, Setting
 from fanout.place import open_place
@@ -29,7 +30,7 @@ from fanout.world.clock import Clock, SystemClock
 from fanout_tui.command.options import Options
 from fanout_tui.command.reports import export, write_all
 from fanout_tui.command.say import problem, through, warn, write
-from fanout_tui.command.signals import listening
+from fanout_tui.command.signals import Signals
 from fanout_tui.command.transcripts import Handle
 from fanout_tui.stdio import Stdio
 
@@ -44,6 +45,8 @@ class Ran:
 
     code: int
     snapshot: Snapshot | None
+    stuck: bool = False
+    """The engine did not end: its threads would hold up the end of the process."""
 
 
 def run_script(
@@ -53,9 +56,22 @@ def run_script(
     account: SimulatedAccount | None = None,
 ) -> Ran:
     """Run it to its end. Raises `UsageError` before anything was sent."""
+    ran = _run(options, environ, account)
+    if ran.stuck:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+        os._exit(ran.code)
+    return ran
+
+
+def _run(
+    options: Options, environ: Mapping[str, str], account: SimulatedAccount | None
+) -> Ran:
     clock = SystemClock()
     config = options.config
     with ExitStack() as stack:
+        signals = stack.enter_context(Signals())
         loaded = locate(config.script, config.arguments)
         screen = options.tui and on_a_terminal(environ)
         if screen:
@@ -74,9 +90,10 @@ def run_script(
                 export=export,
             )
         )
-        handle = Handle(life.handle, place.folder, life.may_import.set)
+        painted = life.may_import.set
+        handle = Handle(life.handle, place.folder, painted, clock.awake)
+        signals.attach(handle, plain=not screen, folder=place.folder)
         with (
-            listening(handle, plain=not screen),
             # From here on what the script prints, in whatever way, is a log line.
             Stdio(handle.send) as stdio,
             through(stdio.out, stdio.err),
@@ -89,7 +106,8 @@ def run_script(
             life.handle.close()
             if not screen:
                 _say(handle, options, clock)
-            _await_end(life)
+            _await_end(life, handle)
+        signals.over()
         return _end(life, handle, options)
 
 
@@ -162,9 +180,10 @@ def _dump(output: Any, snapshot: Snapshot) -> None:
         every_wait(snapshot)
 
 
-def _await_end(life: Life) -> None:
-    if not life.handle.wait(STOP_SECONDS_MAX):
-        warn("the engine does not end; what is finished is on disk")
+def _await_end(life: Life, handle: Handle) -> None:
+    for _ in range(round(STOP_SECONDS_MAX / POLL_SECONDS)):
+        if life.handle.wait(POLL_SECONDS) or handle.overdue():
+            return
 
 
 def _end(life: Life, handle: Handle, options: Options) -> Ran:
@@ -174,7 +193,7 @@ def _end(life: Life, handle: Handle, options: Options) -> Ran:
         _crashed(life)
         return Ran(DEFECT, snapshot)
     if snapshot is None or snapshot.end is None:
-        return Ran(DEFECT, snapshot)
+        return _stuck(life, handle, snapshot)
     if _never_began(life, snapshot):
         return Ran(USAGE, snapshot)
     written = write_all(snapshot, options.config.reports)
@@ -192,7 +211,17 @@ def _end(life: Life, handle: Handle, options: Options) -> Ran:
             f"the end of the journal could not be written: {life.journal_problem}",
             "make room, then resume: what had been confirmed is kept",
         )
-    return Ran(snapshot.end.exit_code, snapshot)
+    return Ran(snapshot.end.exit_code, snapshot, stuck=not life.handle.finished())
+
+
+def _stuck(life: Life, handle: Handle, snapshot: Snapshot | None) -> Ran:
+    """The engine was not waited for any longer; its journal says what is finished."""
+    problem(
+        "the engine does not end; what is finished is on disk",
+        f"go on with: fanout-tui resume {life.info.id}",
+    )
+    code = SIGNALS.get(handle.stop_cause, DEFECT)
+    return Ran(code, snapshot, stuck=not life.handle.finished())
 
 
 def _never_began(life: Life, snapshot: Snapshot) -> bool:

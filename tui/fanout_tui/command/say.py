@@ -6,10 +6,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
+from fanout.decide.ending import SIGNALS
 from fanout.words.clean import clean
 
 _own: list[tuple[TextIO, TextIO]] = []
 """Where our words go while a script has stdout and stderr for itself."""
+
+
+_gone: list[TextIO] = []
+"""Outputs that could not be written to, which was said."""
+
+
+class Ended(BaseException):
+    """A signal ended the command where there was no run to stop."""
+
+    def __init__(self, name: str, what: str) -> None:
+        super().__init__(f"stopped by {name} {what}")
+        self.code = SIGNALS[name]
 
 
 def write(text: str) -> None:
@@ -77,6 +90,18 @@ def _put(stream: TextIO | None, text: str) -> None:
         stream.flush()
     except (OSError, ValueError):
         _forget(stream)
+        _say_once(stream)
+
+
+def _say_once(stream: TextIO) -> None:
+    """A run whose output nobody takes goes on: its report is in a file."""
+    if not _own or stream is not _own[-1][0] or stream in _gone:
+        return
+    _gone.append(stream)
+    warn(
+        "fanout-tui: nobody takes the standard output any more; the run goes on\n"
+        "hint: its reports are written all the same; `fanout-tui report last`"
+    )
 
 
 def _forget(stream: TextIO) -> None:

@@ -1,48 +1,96 @@
-"""Signals of the process, handed to the run as commands.
+"""Signals of the process, by what the run is doing when they come.
 
-The first SIGINT drains, the second stops at once. SIGTERM and SIGHUP stop at
-once: whoever sends them will not wait for minutes. SIGUSR1 asks plain output
-what every row waits for. Handlers only post; the engine does the rest.
+| while | what a signal does |
+|---|---|
+| it opens | leaves at once: nothing was sent |
+| it runs | SIGINT drains, and a second one stops at once, as SIGTERM and SIGHUP do |
+| it has ended, on a screen | leaves the screen; the run's own code stands |
+| reports are written | nothing: they are finished; a second signal leaves them |
+
+SIGUSR1 asks plain output what every row waits for; under a screen, which shows it
+anyway, it does nothing. SIGQUIT writes what every thread is doing into the run's
+folder and ends nothing. Handlers only hand over; the engine does the rest.
 """
 
+import faulthandler
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
-from typing import Any
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Self
 
-from fanout.words.commands import Stop
+from fanout.words.commands import Note, Stop
+from fanout_tui.command.say import Ended, warn
 from fanout_tui.command.transcripts import Handle
 
+STACKS = "stacks.txt"
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-@contextmanager
-def listening(handle: Handle, *, plain: bool) -> Iterator[None]:
-    """Turn signals into commands while entered; only on the main thread."""
-    interrupts = 0
 
-    def interrupted(_number: int, _frame: FrameType | None) -> None:
-        nonlocal interrupts
-        interrupts += 1
-        mode = "drain" if interrupts == 1 else "now"
-        handle.send(Stop(mode, "SIGINT", "interrupted"))
+class Signals:
+    """While entered, on the main thread, signals mean what the table says."""
 
-    def ended(number: int, _frame: FrameType | None) -> None:
+    def __init__(self) -> None:
+        self._handle: Handle | None = None
+        self._over = False
+        self._interrupts = 0
+        self._late = 0
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> Self:
+        for number in ENDING:
+            self._before[number] = signal.signal(number, self._ending)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)  # type: ignore[arg-type]
+
+    def attach(self, handle: Handle, *, plain: bool, folder: Path) -> None:
+        """There is a run now: what comes is for it."""
+        self._handle = handle
+        asked: Callable[..., object] = lambda *_: handle.request_dump()  # noqa: E731
+        acts = {
+            signal.SIGUSR1: asked if plain else signal.SIG_IGN,
+            signal.SIGQUIT: lambda *_: _write_stacks(handle, folder),
+        }
+        for number, act in acts.items():
+            self._before[number] = signal.signal(number, act)
+
+    def over(self) -> None:
+        """The run has ended; what follows is being written."""
+        self._over = True
+
+    def _ending(self, number: int, _frame: FrameType | None) -> None:
         name = signal.Signals(number).name
-        handle.send(Stop("now", name, f"stopped by {name}"))
+        if self._over:
+            self._late += 1
+            if self._late > 1:
+                raise Ended(name, "before all reports were written")
+            return
+        if self._handle is None:
+            raise Ended(name, "before anything was sent")
+        if number == signal.SIGINT:
+            self._interrupts += 1
+            mode = "drain" if self._interrupts == 1 else "now"
+            self._handle.send(Stop(mode, name, "interrupted"))
+        else:
+            self._handle.send(Stop("now", name, f"stopped by {name}"))
 
-    def asked(_number: int, _frame: FrameType | None) -> None:
-        handle.request_dump()
 
-    wanted: dict[int, Any] = {
-        signal.SIGINT: interrupted,
-        signal.SIGTERM: ended,
-        signal.SIGHUP: ended,
-    }
-    if plain:
-        wanted[signal.SIGUSR1] = asked
-    before = {number: signal.signal(number, act) for number, act in wanted.items()}
+def _write_stacks(handle: Handle, folder: Path) -> None:
+    path = folder / STACKS
     try:
-        yield
-    finally:
-        for number, act in before.items():
-            signal.signal(number, act)
+        with path.open("w", encoding="utf-8") as file:
+            faulthandler.dump_traceback(file=file, all_threads=True)
+    except OSError as error:
+        with suppress(OSError):
+            warn(f"fanout-tui: {path} cannot be written: {error.strerror or error}")
+        return
+    handle.send(Note("engine", f"SIGQUIT: what every thread does is in {path}"))

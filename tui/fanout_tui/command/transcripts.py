@@ -5,24 +5,42 @@ from pathlib import Path
 
 from fanout.decide.transcript import transcript
 from fanout.disk.reading import read
-from fanout.words.commands import Command
+from fanout.words.commands import Command, Stop
 from fanout.words.model import RowId
 from fanout.words.snapshot import Snapshot
 from fanout.world.threads import RunThread
 from fanout_tui.bridge import TranscriptLine
+
+STOP_SECONDS_MAX = 4.5
+"""How long an engine may take to stop at once when it stands still meanwhile."""
+STANDS_SECONDS = 1.5
+BUSY_SECONDS_MAX = 15.0
+"""How long when it does not."""
 
 
 class Handle:
     """A live run, as screens, plain output and signal handlers hold it."""
 
     def __init__(
-        self, thread: RunThread, folder: Path, painted: Callable[[], None]
+        self,
+        thread: RunThread,
+        folder: Path,
+        painted: Callable[[], None],
+        awake: Callable[[], float],
     ) -> None:
-        """`painted` is called whenever a screen asks, which it does once drawn."""
+        """`painted` is called whenever a screen asks, which it does once drawn.
+
+        `awake` gives seconds that only go forward.
+        """
         self._thread = thread
         self._folder = folder
         self._painted = painted
+        self._awake = awake
         self._dump = False
+        self._hurried_at: float | None = None
+        self._seen = (-1, 0.0)
+        self.stop_cause = ""
+        """Why the run was last asked to stop from here."""
 
     def latest(self) -> Snapshot | None:
         """The newest snapshot."""
@@ -35,11 +53,31 @@ class Handle:
 
     def send(self, command: Command) -> None:
         """Hand a command over."""
+        if isinstance(command, Stop):
+            self.stop_cause = command.cause
+            if command.mode == "now" and self._hurried_at is None:
+                self._hurried_at = self._awake()
         self._thread.send(command)
 
     def finished(self) -> bool:
-        """The engine has ended."""
-        return self._thread.finished()
+        """The engine has ended, or is not waited for any longer."""
+        return self._thread.finished() or self.overdue()
+
+    def overdue(self) -> bool:
+        """It was to stop at once, and does not come to it.
+
+        An engine that still gets somewhere (it writes the ends of many rows) has
+        more time than one that stands still.
+        """
+        if self._hurried_at is None or self._thread.finished():
+            return False
+        now = self._awake()
+        facts = self._thread.facts
+        if facts != self._seen[0]:
+            self._seen = (facts, now)
+        waited = now - self._hurried_at
+        stands = now - self._seen[1] > STANDS_SECONDS
+        return waited > BUSY_SECONDS_MAX or (waited > STOP_SECONDS_MAX and stands)
 
     def wait(self, seconds: float) -> bool:
         """Wait for the engine's end, at most so long."""
