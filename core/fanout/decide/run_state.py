@@ -97,6 +97,19 @@ class RunState:
         return self.rows.copy()
 
 
+def standing(state: RunState) -> str:
+    """Return the word for how a run stands, as `Snapshot.state` has it."""
+    if state.end is not None:
+        return "finished"
+    if state.stop is not None:
+        return "draining" if state.stop.mode == "drain" else "stopping"
+    if state.script_end is not None and state.script_end.outcome != "returned":
+        return "draining"
+    if not state.rows:
+        return "starting"
+    return "paused" if state.paused else "running"
+
+
 THROWN_AWAY = frozenset(
     {
         MissingKind.REFUSED,

@@ -43,6 +43,7 @@ from fanout.words.events import (
     TurnsKept,
 )
 from fanout.words.model import MissingKind, Need, Row, RowId, RowSpec, Status, Usage
+from fanout.words.observed import Observed
 
 CAUSES = ("429 limit", "429 ramp", "529 overloaded", "service error", "no network")
 KILL_CHANCE = 0.01
@@ -113,6 +114,7 @@ class Story:
             LimitsLearned(
                 pool="p", requests=50, input_tokens=None, output_tokens=8_000
             ),
+            Observed(pools=[], gates={}, ceiling=[4, None, 1]),
             StopAsked(mode="drain", cause="quit"),
             ScriptEnded(outcome="returned", value={"a": [1, None]}),
         ]

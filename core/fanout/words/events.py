@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fanout.words.model import MissingKind, Need, RowId, RowSpec, Usage
+from fanout.words.observed import Observed
 
 Json = Any
 """A JSON value: what a journal line can hold."""
@@ -348,6 +349,7 @@ Event = (
     | RowRequeued
     | RowDropped
     | LimitsLearned
+    | Observed
     | CeilingSet
     | RunPaused
     | RunResumed

@@ -33,6 +33,7 @@ from fanout.world import messages as said
 from fanout.world.clientlines import cancelled
 from fanout.world.core import Core
 from fanout.world.desks import Desks
+from fanout.world.observing import Observer
 from fanout.world.performers import Threads
 from fanout.world.snapshots import Publisher
 
@@ -69,6 +70,7 @@ class Engine:
         self.core = core
         self.desks = desks
         self.publisher = publisher
+        self._observer = Observer(core, publisher)
         self._linger = linger
         self._export = export
         self._threads = threads
@@ -142,6 +144,7 @@ class Engine:
         self._plan()
         core.committed()
         self._settle()
+        self._observer.look()
         self.publisher.publish()
 
     def _agents_came(self, message: said.AgentsCame) -> None:

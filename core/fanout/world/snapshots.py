@@ -7,8 +7,11 @@ the disk itself is in trouble there is nothing to wait for, and it is shown.
 
 from fanout.decide.admission.planner import gate
 from fanout.decide.budget import Purse
+from fanout.decide.run_state import standing
 from fanout.words.snapshot import (
+    CeilingView,
     Gate,
+    PoolView,
     RunEnd,
     RunInfo,
     Snapshot,
@@ -57,35 +60,29 @@ class Publisher:
         state = core.state
         now = core.clock.now()
         log = tuple(core.log)
+        pools, gates, ceiling = self.admission(now)
         return Snapshot(
             at=core.clock.wall(),
             run=self.info,
-            state=self._word(),
+            state="crashed" if self.crashed else standing(state),
             rows=state.copy_rows(),
             counts=state.counts,
             phases=tuple(state.phases),
             live=dict(core.live),
-            pools=core.account.views(now),
-            gates=self._gates(),
-            ceiling=core.account.ceiling_view(),
+            pools=pools,
+            gates=gates,
+            ceiling=ceiling,
             totals=self._totals(state.totals),
             log=log[-LOG_TAIL:],
             end=self.end,
         )
 
-    def _word(self) -> str:
-        state = self._core.state
-        if self.crashed:
-            return "crashed"
-        if state.end is not None:
-            return "finished"
-        if state.stop is not None:
-            return "draining" if state.stop.mode == "drain" else "stopping"
-        if state.script_end is not None and state.script_end.outcome != "returned":
-            return "draining"
-        if not state.rows:
-            return "starting"
-        return "paused" if state.paused else "running"
+    def admission(
+        self, now: float
+    ) -> tuple[tuple[PoolView, ...], dict[str, Gate], CeilingView]:
+        """Return what is shown of admission at this monotonic second."""
+        account = self._core.account
+        return account.views(now), self._gates(), account.ceiling_view()
 
     def _gates(self) -> dict[str, Gate]:
         core = self._core

@@ -1,0 +1,156 @@
+"""A run as a screen shows it, from its journal alone: watched, or replayed.
+
+Rows, counts and sums are the fold of the records, as in the engine. What admission
+showed is what the engine noted (`fanout.decide.observing`); what a running row was
+doing within a call is nowhere kept, and not shown.
+"""
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fanout.decide.budget import Budget
+from fanout.decide.lifecycle import IllegalEvent
+from fanout.decide.logline import describe
+from fanout.decide.observing import Seen, seen_in
+from fanout.decide.run_state import standing
+from fanout.decide.spent import purse_of
+from fanout.decide.state import RunState, apply, interrupt
+from fanout.disk.report import from_state
+from fanout.disk.report_write import run_info
+from fanout.disk.segment import SUFFIX, numbers
+from fanout.words.events import Noted, Record
+from fanout.words.model import RowId, Status
+from fanout.words.observed import Observed
+from fanout.words.snapshot import LogLine, RunEnd, Snapshot, Totals
+
+LOG_LINES = 1_000
+KILLED = "killed"
+"""The word for a run that nobody works on and that did not come to its end."""
+_WAITING = frozenset({Status.QUEUED, Status.THROTTLED})
+
+
+class Playback:
+    """Takes a run's records in order, and shows the run as it was then."""
+
+    def __init__(self, run_folder: Path) -> None:
+        self.state = RunState()
+        self._folder = run_folder
+        self._seen = Seen()
+        self._log: deque[LogLine] = deque(maxlen=LOG_LINES)
+        self._lines = 0
+        self._dollars: tuple[int, float | None] = (-1, None)
+
+    def take(self, record: Record) -> None:
+        """Fold one record; one that cannot follow is left out."""
+        try:
+            apply(self.state, record)
+        except IllegalEvent:
+            return
+        if isinstance(record.event, Observed):
+            self._observed(record.event)
+        line = describe(record)
+        if line is not None:
+            self._lines += 1
+            self._log.append(
+                LogLine(
+                    number=self._lines,
+                    at=record.at,
+                    level=line.level,
+                    text=line.text,
+                    row=line.row,
+                    said=isinstance(record.event, Noted),
+                )
+            )
+
+    def die(self) -> None:
+        """Nobody works on the run any more: what was in flight is in doubt."""
+        if self.state.end is None:
+            interrupt(self.state, self.state.at)
+
+    def snapshot(self, at: float, *, killed: bool = False) -> Snapshot:
+        """Return the run as it stands after the records so far, at second `at`."""
+        state = self.state
+        word = KILLED if killed and state.end is None else standing(state)
+        flying = sum(row.flight is not None for row in state.rows.values())
+        return Snapshot(
+            at=at,
+            run=run_info(self._folder, state),
+            state=word,
+            rows=state.copy_rows(),
+            counts=state.counts,
+            phases=tuple(state.phases),
+            pools=self._seen.pools,
+            gates={} if word in ("finished", KILLED) else self._seen.gates,
+            ceiling=replace(self._seen.ceiling, in_flight=flying),
+            totals=self._totals(),
+            log=tuple(self._log),
+            end=self._end(word, at),
+        )
+
+    def _observed(self, event: Observed) -> None:
+        waiting: dict[str, list[RowId]] = {}
+        for row in self.state.rows.values():
+            if row.status in _WAITING and row.spec is not None:
+                waiting.setdefault(row.spec.pool, []).append(row.id)
+        try:
+            self._seen = seen_in(event, waiting)
+        except (ValueError, KeyError, TypeError):
+            # Of another version: gauges stay as they were, the rows are right.
+            return
+
+    def _totals(self) -> Totals:
+        seq, dollars = self._dollars
+        # A pass over all rows: not with every record of a long run.
+        if seq < 0 or self.state.seq - seq > len(self.state.rows) // 10:
+            dollars = purse_of(Budget(), self.state).dollars
+            self._dollars = (self.state.seq, dollars)
+        return replace(self.state.totals, dollars=dollars)
+
+    def _end(self, word: str, at: float) -> RunEnd | None:
+        if word not in ("finished", KILLED):
+            return None
+        state = self.state
+        info = run_info(self._folder, state)
+        report = from_state(state, info, word, generated_at=at)
+        return RunEnd(
+            exit_code=report.exit_code if report.exit_code is not None else -1,
+            complete=report.complete,
+            accepted=report.accepted,
+            reason=report.reason,
+            finish=report.finish,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The time of one life, in wall-clock seconds."""
+
+    start: float
+    end: float
+
+
+_STAMP = re.compile(rb'"n":\d+,"life":(\d+),"at":([0-9.]+),')
+_HEAD_BYTES = 120
+
+
+def spans(run_folder: Path) -> list[Span]:
+    """Return when each life of a run began and ended, by its records' stamps.
+
+    Reads the heads of lines and checks nothing: good for a scale, not for facts.
+    """
+    found: dict[int, Span] = {}
+    for life, at in _stamps(run_folder / "journal"):
+        known = found.get(life)
+        found[life] = Span(at, at) if known is None else Span(known.start, at)
+    return [found[life] for life in sorted(found)]
+
+
+def _stamps(folder: Path) -> Iterator[tuple[int, float]]:
+    for number in numbers(folder):
+        with (folder / f"{number:05}{SUFFIX}").open("rb") as file:
+            for line in file:
+                if stamp := _STAMP.search(line[:_HEAD_BYTES]):
+                    yield int(stamp[1]), float(stamp[2])

@@ -1,0 +1,126 @@
+"""A run played from its journal is the run as it was shown while it lived."""
+
+import itertools
+from pathlib import Path
+
+from core.disk.journals import write_segments
+from core.engine.bench import Bench, order
+from fanout.disk.playback import KILLED, Playback, spans
+from fanout.testing.scripted_api import ScriptedApi, answered, refused
+from fanout.words.commands import Pause, Resume
+from fanout.words.model import Status
+from fanout.words.observed import Observed
+from fanout.words.snapshot import Snapshot
+
+
+def lived(tmp_path: Path) -> tuple[Bench, list[tuple[int, Snapshot]]]:
+    """A run with refusals, a pause and an end; and what was shown meanwhile."""
+
+    def reply(_body: object, number: int) -> object:
+        if number in (5, 6):
+            return refused(429, "rate_limit_error", retry_after=20.0)
+        return answered("done")
+
+    api = ScriptedApi(reply, seconds=3.0)
+    bench = Bench(api, tmp_path)
+    seen: list[tuple[int, Snapshot]] = []
+
+    def show() -> None:
+        seen.append((bench.state.seq, bench.engine.publisher.build()))
+
+    def prepare() -> None:
+        for second in range(1, 60):
+            bench.at(second + 0.5, show)
+        bench.at(26, lambda: bench.core.post(Pause()))
+        bench.at(40, lambda: bench.core.post(Resume()))
+
+    bench.schedule(*(order(f"k{n:03}") for n in range(90)))
+    bench.returns("fine")
+    assert bench.run(prepare) == 0
+    return bench, seen
+
+
+def test_every_moment_is_shown_as_it_was(tmp_path: Path) -> None:
+    bench, seen = lived(tmp_path)
+    records = list(bench.journal.records())
+    assert {s.state for _, s in seen} >= {"running", "paused"}
+    assert any(snapshot.counts.throttled for _, snapshot in seen)
+    playback = Playback(tmp_path)
+    at = 0
+    for seq, snapshot in seen:
+        while at < len(records) and records[at].seq <= seq:
+            playback.take(records[at])
+            at += 1
+        played = playback.snapshot(snapshot.at)
+        assert played.rows == snapshot.rows
+        assert played.counts == snapshot.counts
+        assert played.state == snapshot.state
+        assert played.phases == snapshot.phases
+        assert played.ceiling.in_flight == snapshot.ceiling.in_flight
+        assert [line.text for line in played.log] == [
+            line.text for line in snapshot.log
+        ]
+        waiting = {
+            row.id
+            for row in snapshot.rows.values()
+            if row.status in (Status.QUEUED, Status.THROTTLED)
+        }
+        for gate in played.gates.values():
+            assert set(gate.waiting) <= waiting | {r.id for r in snapshot.rows.values()}
+    for record in records[at:]:
+        playback.take(record)
+    ended = playback.snapshot(99.0)
+    assert ended.state == "finished"
+    assert ended.rows == bench.state.rows
+    assert ended.end is not None
+    assert ended.end.complete
+    assert ended.totals.useful == bench.state.totals.useful
+    assert ended.totals.dollars
+
+
+def test_reasons_and_gauges_are_those_that_were_noted(tmp_path: Path) -> None:
+    bench, seen = lived(tmp_path)
+    noted = [r for r in bench.journal.records() if isinstance(r.event, Observed)]
+    moments = [record.at for record in noted]
+    assert len(moments) > 8
+    assert all(b - a > 0.99 for a, b in itertools.pairwise(moments))
+    causes = {gate.cause for _, snap in seen for gate in snap.gates.values()}
+    played = {gate["cause"] for record in noted for gate in record.event.gates.values()}
+    # One that lasts less than a second may fall between two notes.
+    assert {cause.value for cause in causes if cause} & played >= {
+        "429 limit",
+        "paused",
+    }
+    spent = [
+        record.event.pools[0]["buckets"][0][4] for record in noted if record.event.pools
+    ]
+    assert max(spent) > 5
+
+
+def test_a_killed_run_says_so_and_holds_nothing_in_flight(tmp_path: Path) -> None:
+    bench, _ = lived(tmp_path)
+    records = list(bench.journal.records())
+    half = next(
+        n for n, r in enumerate(records) if isinstance(r.event, Observed) and n > 230
+    )
+    playback = Playback(tmp_path)
+    for record in records[:half]:
+        playback.take(record)
+    before = playback.snapshot(5.0)
+    assert before.counts.running > 0
+    playback.die()
+    after = playback.snapshot(5.0, killed=True)
+    assert after.state == KILLED
+    assert after.counts.running == after.counts.throttled == 0
+    assert after.gates == {}
+    assert after.end is not None
+    assert after.end.complete is False
+    assert after.end.finish.startswith("fanout-tui resume ")
+
+
+def test_lives_are_found_by_their_stamps(tmp_path: Path) -> None:
+    bench, _ = lived(tmp_path)
+    records = list(bench.journal.records())
+    write_segments(tmp_path, records)
+    (span,) = spans(tmp_path)
+    assert (span.start, span.end) == (records[0].at, records[-1].at)
