@@ -23,6 +23,7 @@ from fanout.decide.pools import pool_of
 from fanout.decide.spent import purse_of
 from fanout.decide.state import RunState
 from fanout.disk.journal import Journal
+from fanout.disk.reserve import Reserve
 from fanout.disk.reuse import Reuse, find_reusable
 from fanout.errors import UsageError
 from fanout.files.outputs import OutputFolder, digest, restore
@@ -50,6 +51,10 @@ from fanout.world.toolloop import ToolLoop
 Export = Callable[[Snapshot, tuple[str, ...]], list[str]]
 
 
+PATIENCE_SECONDS = 300.0
+"""How long a run that nobody watches waits for what only a person can mend."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """What a life is made of."""
@@ -62,6 +67,8 @@ class Setting:
     linger: bool
     """Stay after the end, so that rows can be requeued from a screen."""
     export: Export
+    attended: bool = True
+    """Somebody sees what the run waits for."""
 
 
 class Life:
@@ -138,6 +145,7 @@ class Life:
             linger=self._setting.linger,
             export=self._setting.export,
             threads=asyncio.to_thread,
+            patience=None if self._setting.attended else PATIENCE_SECONDS,
         )
 
     def _watch_sleep(self, thread: RunThread) -> None:
@@ -158,7 +166,8 @@ class Life:
             life=place.life,
             last_seq=place.state.seq,
             on_commit=lambda _: thread.post(said.Committed()),
-            on_error=lambda error: thread.post(said.DiskFailed(str(error))),
+            on_error=lambda error: thread.post(said.DiskFailed(words_of(error))),
+            reserve=Reserve(place.folder),
         )
         journal.start()
 
@@ -255,6 +264,11 @@ def _gone_on(state: RunState) -> str:
         f"goes on with this run, life {state.life}: {counts.done} of "
         f"{counts.expected} rows were done; finished turns are kept"
     )
+
+
+def words_of(error: Exception) -> str:
+    """What a disk said, without its number."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _nothing() -> None:

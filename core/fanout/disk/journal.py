@@ -12,6 +12,10 @@ told once, and nothing is written until `retry`. The next try starts a new
 segment. So nothing that was reported durable is ever written twice, and nothing
 that was appended is lost while the process lives.
 
+On a full disk the room that was kept for it (`Reserve`) is given up, so that what
+flies and the run's end can still be written. Until there is as much room again
+the journal is `short`: it writes, and nothing new should be begun.
+
 Each life of a run writes new segments; a tail that another process wrote is
 never appended to, and never changed.
 """
@@ -24,6 +28,7 @@ from fanout.disk.blobs import Blobs
 from fanout.disk.codec import encode
 from fanout.disk.files import DISK, Files
 from fanout.disk.port import OnCommit, OnError, Waiters, is_durable
+from fanout.disk.reserve import Reserve, no_room
 from fanout.disk.segment import Segment, numbers
 from fanout.words.events import Event, Record
 
@@ -56,6 +61,7 @@ class Journal:
         on_error: OnError = _ignore_error,
         files: Files = DISK,
         segment_bytes_max: int = SEGMENT_BYTES_MAX,
+        reserve: Reserve | None = None,
     ) -> None:
         """Go on after record `last_seq`, in new segments; `start` begins to write."""
         self._folder = run_folder / "journal"
@@ -74,16 +80,22 @@ class Journal:
         self._urgent = False
         self._failed: Exception | None = None
         self._closing = False
+        self._wants_room = True
         # Below: the thread's own.
         self._segment: Segment | None = None
         self._unsynced: list[Record] = []
+        self._reserve = reserve
+        self._short = False
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Make the folder and start the thread."""
+        self._make_folder()
+        self._start_thread()
+
+    def _make_folder(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._files.sync_folder(self._folder.parent)
-        self._start_thread()
 
     def _start_thread(self) -> threading.Thread:
         thread = threading.Thread(target=self._work, name="fanout-journal", daemon=True)
@@ -100,6 +112,11 @@ class Journal:
     def failure(self) -> Exception | None:
         """What the disk said, while nothing can be written."""
         return self._failed
+
+    @property
+    def short(self) -> bool:
+        """The disk was full, and has not got its room back."""
+        return self._short
 
     def append(self, event: Event, at: float) -> Record:
         """Number a fact and take it; returns at once."""
@@ -131,6 +148,7 @@ class Journal:
         with self._changed:
             self._failed = None
             self._urgent = True
+            self._wants_room = True
             self._changed.notify()
 
     def close(self) -> None:
@@ -138,10 +156,7 @@ class Journal:
 
         It may be called again then: everything is still in memory.
         """
-        with self._changed:
-            self._closing = True
-            self._failed = None
-            self._changed.notify()
+        self._begin_closing()
         thread = self._thread
         if thread is None or not thread.is_alive():
             thread = self._start_thread()
@@ -151,25 +166,52 @@ class Journal:
         if self._failed is not None:
             raise self._failed
 
+    def _begin_closing(self) -> None:
+        with self._changed:
+            self._closing = True
+            self._failed = None
+            self._changed.notify()
+
     def _work(self) -> None:
         """The thread: one batch after the other until closed."""
-        while True:
-            batch, urgent, last = self._next_batch()
-            try:
-                if batch:
-                    self._write(batch)
-                if urgent or last or len(self._unsynced) >= UNSYNCED_MAX:
-                    self._sync()
-                if self._segment is not None and (
-                    last or self._segment.size >= self._segment_bytes_max
-                ):
-                    self._sync()
-                    self._segment.seal()
-                    self._segment = None
-            except Exception as exc:  # noqa: BLE001  reported, never lost in a thread
-                self._give_back(batch, exc)
-            if last:
-                return
+        while not self._once():
+            pass
+
+    def _once(self) -> bool:
+        """Write one batch; true when it was the last."""
+        batch, urgent, last = self._next_batch()
+        if last and self._reserve is not None:
+            self._reserve.free()
+        try:
+            if batch:
+                self._write(batch)
+            if urgent or last or len(self._unsynced) >= UNSYNCED_MAX:
+                self._sync()
+            if self._segment is not None and (
+                last or self._segment.size >= self._segment_bytes_max
+            ):
+                self._sync()
+                self._segment.seal()
+                self._segment = None
+        except Exception as exc:  # noqa: BLE001  reported, never lost in a thread
+            self._give_back(batch, exc)
+        else:
+            self._keep_room(last=last)
+        return last
+
+    def _keep_room(self, *, last: bool) -> None:
+        """See that there is a reserve, when somebody asked or none was tried for."""
+        if last or not self._wants_room or self._reserve is None:
+            return
+        self._wants_room = False
+        if self._reserve.hold():
+            if self._short:
+                self._short = False
+                with suppress(RuntimeError):
+                    self._on_commit(self.committed)
+        elif not self._short:
+            # A disk that would not give it at the beginning does without.
+            self._reserve = None
 
     def _next_batch(self) -> tuple[list[Record], bool, bool]:
         """Wait for work; return what waits, whether to sync, and if it is the last."""
@@ -208,6 +250,9 @@ class Journal:
         if self._segment is not None:
             self._segment.abandon()
             self._segment = None
+        if self._reserve is not None and no_room(exc):
+            self._reserve.free()
+            self._short = True
         with self._changed:
             self._waiting[:0] = [*self._unsynced, *batch]
             self._unsynced.clear()

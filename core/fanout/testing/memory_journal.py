@@ -34,6 +34,8 @@ class MemoryJournal:
         self.events: list[Event] = []
         self.failing: OSError | None = None
         """Set it to have every write fail with it until `retry` finds it None."""
+        self.short = False
+        """Set it to have the disk look full although everything is written."""
         self._life = life
         self._seq = last_seq
         self._on_commit = on_commit

@@ -195,3 +195,5 @@ class Snapshot:
     log: tuple[LogLine, ...] = ()
     """The newest lines, oldest first."""
     end: RunEnd | None = None
+    disk: str = ""
+    """What a disk refuses, while it does: nothing new is sent."""

@@ -44,6 +44,11 @@ class Store(Protocol):
         """Number of the newest record that is safe on disk."""
         ...
 
+    @property
+    def short(self) -> bool:
+        """The disk was full, and has not got its room back."""
+        ...
+
     def append(self, event: Event, at: float) -> Record:
         """Number the event and take it; returns at once."""
         ...
@@ -78,6 +83,8 @@ class Core:
         """Rows with a call, tools or a check under way."""
         self.trouble = ""
         """What the disk refuses, while it does."""
+        self.cramped: dict[RowId, str] = {}
+        """Rows whose output found no room on its disk, and what was said."""
         self.durable_seq = 0
         """Number of the newest record that must be on disk before it is shown."""
         self._inbox: deque[object] = deque()
@@ -162,10 +169,16 @@ class Core:
 
     def committed(self) -> None:
         """Do what was waiting for the disk."""
-        if self.trouble and self.store.committed >= self.durable_seq:
+        whole = self.store.committed >= self.durable_seq
+        if self.trouble and whole and not self.store.short:
             self.trouble = ""
         while self._pending and self._pending[0][0] <= self.store.committed:
             heapq.heappop(self._pending)[2]()
+
+    @property
+    def disk(self) -> str:
+        """What keeps new work from being begun, of all that goes to disks."""
+        return self.trouble or next(iter(self.cramped.values()), "")
 
     def give_disk_up(self) -> None:
         """Wait no longer for a disk that neither takes what it is given nor fails."""

@@ -30,6 +30,7 @@ from fanout.words.orders import RowOutcome
 from fanout.words.snapshot import Snapshot
 from fanout.words.timeouts import duration
 from fanout.world import messages as said
+from fanout.world.caretaker import Caretaker
 from fanout.world.clientlines import cancelled
 from fanout.world.core import Core
 from fanout.world.desks import Desks
@@ -50,8 +51,6 @@ SCRIPTS = frozenset(
     }
 )
 """What only a script asks for."""
-DISK_RETRY_SECONDS = 2.0
-"""How long a disk that refused is left alone."""
 
 
 class Engine:
@@ -66,7 +65,9 @@ class Engine:
         linger: bool,
         export: Callable[[Snapshot, tuple[str, ...]], list[str]],
         threads: Threads,
+        patience: float | None = None,
     ) -> None:
+        """`patience`: how long what only a person can mend is waited for."""
         self.core = core
         self.desks = desks
         self.publisher = publisher
@@ -75,6 +76,7 @@ class Engine:
         self._export = export
         self._threads = threads
         self._closing = False
+        self._caretaker = Caretaker(core, desks.stopping.stop, patience)
         self._handlers = self._table()
 
     def _table(self) -> dict[type, Callable[[Any], None]]:
@@ -108,7 +110,8 @@ class Engine:
             ask.Export: self._export_report,
             said.Wanted: lambda _: None,
             said.Close: self._close,
-            said.DiskFailed: self._disk_failed,
+            said.DiskFailed: self._caretaker.disk_failed,
+            said.NoRoom: self._caretaker.no_room,
             said.Woke: self._woke,
         }
 
@@ -195,7 +198,7 @@ class Engine:
         closed: Cause | None = None
         if self.desks.stopping.cause() is not None:
             closed = Cause.STOPPING
-        elif core.trouble:
+        elif core.disk:
             closed = Cause.DISK
         elif state.paused:
             closed = Cause.PAUSED
@@ -292,15 +295,6 @@ class Engine:
         self.core.record(
             Noted(source=message.source, text=message.text, row=message.row)
         )
-
-    def _disk_failed(self, message: said.DiskFailed) -> None:
-        """Send nothing that could not be kept, and try the disk again."""
-        core = self.core
-        if core.trouble != message.text:
-            core.trouble = message.text
-            text = f"the journal cannot be written: {message.text}; nothing new is sent"
-            core.record(Noted(source="engine", text=text))
-        core.at(core.clock.now() + DISK_RETRY_SECONDS, core.store.retry)
 
     def _woke(self, message: said.Woke) -> None:
         """Connections are dead, time has passed, and nobody has tried anything."""

@@ -203,3 +203,11 @@ class Woke:
     """The machine had slept for so many seconds."""
 
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class NoRoom:
+    """An output found no room on its disk; it is tried again."""
+
+    row: RowId
+    text: str

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from fanout.decide.hollow import hollow, is_blank
 from fanout.disk.plain import to_json
+from fanout.disk.reserve import no_room
 from fanout.errors import FanoutError
 from fanout.files.outputs import OutputFolder, Problem, encode_output
 from fanout.files.safecall import Guarded
@@ -23,7 +24,7 @@ from fanout.words.orders import AgentOrder
 from fanout.words.tools import Tool, ToolResult
 from fanout.world.core import Core
 from fanout.world.lookup import Lookup, Order
-from fanout.world.messages import Checked, Found, LookedUp, ToolsCame
+from fanout.world.messages import Checked, Found, LookedUp, NoRoom, ToolsCame
 from fanout.world.openings import last_output, wrote_output
 from fanout.world.rows import Work
 
@@ -33,6 +34,9 @@ Threads = Callable[..., Awaitable[Any]]
 
 Apart = Callable[[Coroutine[Any, Any, ToolResult]], Awaitable[ToolResult]]
 """Where a script's own tools run; `fanout.world.toolloop`."""
+
+ROOM_SECONDS = 2.0
+"""How long an output that found no room is left alone."""
 
 
 class Sought(Protocol):
@@ -167,17 +171,26 @@ class Performers:
         self._core.spawn(judging, f"check of {work.order.row}")
 
     async def _check(self, work: Work, text: str, step: int) -> None:
-        try:
-            checked = await self._threads(self._judge, work, text, step)
-        except (FanoutError, OSError) as error:
-            checked = Checked(
-                row=work.order.row,
-                step=step,
-                problem=str(error),
-                kind=MissingKind.NO_OUTPUT,
-                again=True,
-            )
-        self._core.put(checked)
+        core, row = self._core, work.order.row
+        while True:
+            try:
+                checked = await self._threads(self._judge, work, text, step)
+            except (FanoutError, OSError) as error:
+                if no_room(error) and core.state.stop is None:
+                    # The answer is paid for: it waits for room, and so does all else.
+                    core.put(NoRoom(row, str(error)))
+                    await asyncio.sleep(ROOM_SECONDS)
+                    continue
+                checked = Checked(
+                    row=row,
+                    step=step,
+                    problem=str(error),
+                    kind=MissingKind.NO_OUTPUT,
+                    again=True,
+                )
+            break
+        core.cramped.pop(row, None)
+        core.put(checked)
 
     def _judge(self, work: Work, text: str, step: int) -> Checked:
         """Write and verify; runs in a thread."""

@@ -75,6 +75,7 @@ class Publisher:
             totals=self._totals(state.totals),
             log=log[-LOG_TAIL:],
             end=self.end,
+            disk=core.disk,
         )
 
     def admission(

@@ -79,9 +79,10 @@ class Bench:
         linger: bool = False,
         earlier: Any = None,
         spent: dict[str, Usage] | None = None,
-        journal: MemoryJournal | None = None,
+        journal: Any = None,
         state: RunState | None = None,
         chance: Callable[[], float] = lambda: 0.5,
+        patience: float | None = None,
     ) -> None:
         self.api = api
         self.clock = LoopClock()
@@ -125,7 +126,9 @@ class Bench:
             linger=linger,
             export=lambda _snapshot, paths: [f"wrote {p}" for p in paths],
             threads=inline,
+            patience=patience,
         )
+        self.life = 1
         self.port = Port(self.core.post)
 
     @property
@@ -160,7 +163,7 @@ class Bench:
             self.core.record(
                 LifeStarted(
                     run=INFO.id,
-                    life=1,
+                    life=self.life,
                     script=INFO.script,
                     arguments=(),
                     endpoint=INFO.endpoint,

@@ -88,6 +88,7 @@ def _run(
                 clock=clock,
                 linger=screen and not options.exit_when_done,
                 export=export,
+                attended=screen,
             )
         )
         painted = life.may_import.set
@@ -160,17 +161,29 @@ def _say(handle: Handle, options: Options, clock: Clock) -> None:
         from fanout_tui.plain import PlainOutput  # noqa: PLC0415
 
         output = PlainOutput(write, clock.wall)
+    disk = ""
     while not handle.finished():
         handle.ask()
         handle.wait(POLL_SECONDS)
         snapshot = handle.latest()
         if snapshot is not None:
             output.update(snapshot)
+            disk = _say_of_disk(disk, snapshot)
             if handle.take_dump_request():
                 _dump(output, snapshot)
     last = handle.latest()
     if last is not None:
         output.close(last)
+
+
+def _say_of_disk(before: str, snapshot: Snapshot) -> str:
+    """What a disk refuses also goes to stderr, where somebody may look."""
+    if snapshot.disk and snapshot.disk != before:
+        problem(
+            f"the disk refuses: {snapshot.disk}; nothing new is sent",
+            "what is finished is kept; the run goes on when there is room again",
+        )
+    return snapshot.disk
 
 
 def _dump(output: Any, snapshot: Snapshot) -> None:

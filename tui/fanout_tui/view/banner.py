@@ -38,6 +38,14 @@ def banner_lines(look: Look) -> tuple[Line, ...]:
 
 
 def _held(look: Look) -> tuple[Line, ...]:
+    if look.snapshot.disk:
+        parts = [
+            one_line(look.snapshot.disk),
+            "nothing new is sent",
+            "what is finished is kept",
+            "it goes on by itself",
+        ]
+        return _lines(look, "DISK", parts, "banner-bad")
     gate = head_gate(look.snapshot)
     if gate is None:
         return ()
