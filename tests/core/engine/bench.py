@@ -69,6 +69,8 @@ def order(key: str, phase: str = "main", **changes: Any) -> AgentOrder:
 class Bench:
     """One life; `run` it inside the virtual loop."""
 
+    life = 1
+
     def __init__(
         self,
         api: ScriptedApi,
@@ -128,7 +130,6 @@ class Bench:
             threads=inline,
             patience=patience,
         )
-        self.life = 1
         self.port = Port(self.core.post)
 
     @property
