@@ -191,6 +191,8 @@ class Life:
         for spent in place.recent:
             # A clock set back makes what was spent before look as if it were to come.
             account.restore(max(0.0, wall - spent.at), spent.pool, spent.usage, now)
+        for pool, (at, hold) in place.state.held.items():
+            account.hold_again(pool, hold, at, now, wall)
         return Core(
             store=journal,
             state=place.state,

@@ -46,6 +46,8 @@ class RunState:
         """Phases in the order entered, with the tolerance this life stated."""
         self.limits: dict[str, LimitsLearned] = {}
         """The newest limits of each pool, of any life."""
+        self.held: dict[str, tuple[float, Wait]] = {}
+        """When each pool was told to wait, and until when: the latest end of any."""
         self.start: LifeStarted | None = None
         """How the newest life began."""
         self.started_at = 0.0
@@ -150,6 +152,13 @@ def interrupt(state: RunState, at: float) -> None:
 def _price(row: Row, usage: Usage) -> str:
     cost = dollars(row.spec.model, usage) if row.spec is not None else None
     return "" if cost is None else f", ${cost:,.4f}"
+
+
+def hold(state: RunState, pool: str, at: float, wait: Wait) -> None:
+    """Remember until when a pool was told to wait, for a life that begins sooner."""
+    known = state.held.get(pool)
+    if known is None or (known[1].until or 0.0) < (wait.until or 0.0):
+        state.held[pool] = at, wait
 
 
 def put(  # noqa: PLR0917  positional where a million calls make it matter

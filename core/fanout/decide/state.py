@@ -32,6 +32,7 @@ from fanout.decide.run_state import (
     RunState,
     at_rest,
     count_move,
+    hold,
     in_flight,
     interrupt,
     lay_aside,
@@ -257,6 +258,8 @@ def _call_refused(state: RunState, at: float, event: CallRefused) -> None:
         in_doubt=tally.in_doubt + event.in_doubt,
     )
     wait = Wait(cause, event.until, event.message)
+    if is_429 and row.spec is not None:
+        hold(state, row.spec.pool, at, wait)
     put(state, row, status, at, tally, wait=wait)
 
 

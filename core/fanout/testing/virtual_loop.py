@@ -56,7 +56,7 @@ class LoopClock:
     """A `Clock` that reads the loop it is used on, and may be asleep or be set."""
 
     def __init__(self, epoch: float = 1_800_000_000.0) -> None:
-        self._epoch = epoch
+        self.epoch = epoch
         self._asleep = 0.0
 
     def now(self) -> float:
@@ -69,7 +69,7 @@ class LoopClock:
 
     def wall(self) -> float:
         """The same, counted from a date."""
-        return self._epoch + self.now()
+        return self.epoch + self.now()
 
     def sleep(self, seconds: float) -> None:
         """The machine has slept: every clock is ahead of the loop's."""
@@ -77,7 +77,7 @@ class LoopClock:
 
     def step(self, seconds: float) -> None:
         """Somebody has set the wall clock."""
-        self._epoch += seconds
+        self.epoch += seconds
 
 
 async def inline(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -155,6 +155,7 @@ class Engine:
         self.desks.stopping.hold_to_tolerance(phases)
         self.desks.stale.note(message.orders)
         self.desks.agents.came(message)
+        self.desks.stale.crossed(message.orders)
 
     def _client_came(self, message: said.ClientCame) -> None:
         self.desks.stopping.hold_to_tolerance((message.order.phase,))

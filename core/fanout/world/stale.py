@@ -33,6 +33,14 @@ class Stale:
             if order.sources:
                 self._lineage.given(order.row, order.sources, order.holes)
 
+    def crossed(self, orders: Sequence[AgentOrder]) -> None:
+        """End what was ordered without a row that has become done meanwhile."""
+        rows = self._core.state.rows
+        for hole in dict.fromkeys(h for order in orders for h in order.holes):
+            known = rows.get(hole)
+            if known is not None and known.status is Status.DONE:
+                self.late(hole)
+
     def late(self, row: RowId) -> None:
         """A row is done; whoever was told that it is missing is stale."""
         for stale, why in self._lineage.stale_by(row):

@@ -85,9 +85,12 @@ class Bench:
         state: RunState | None = None,
         chance: Callable[[], float] = lambda: 0.5,
         patience: float | None = None,
+        purse: Purse | None = None,
+        clock: LoopClock | None = None,
+        restore: Callable[..., bool] = lambda *_: True,
     ) -> None:
         self.api = api
-        self.clock = LoopClock()
+        self.clock = clock or LoopClock()
         self.journal = journal or MemoryJournal()
         self.cancelled: list[str] = []
         self.ended: dict[RowId, list[RowOutcome]] = {}
@@ -95,7 +98,11 @@ class Bench:
         self.earlier: Sequence[Record] = ()
         self._ended_at = 0.0
         estimator = Estimator()
-        account = Account(chance=chance, estimator=estimator)
+        known = tuple(state.limits.values()) if state else ()
+        account = Account(chance=chance, estimator=estimator, known=known)
+        epoch = self.clock.epoch
+        for pool, (at, hold) in (state.held if state else {}).items():
+            account.hold_again(pool, hold, at, 0.0, epoch)
         self.core = Core(
             store=self.journal,
             state=state or RunState(),
@@ -103,7 +110,7 @@ class Bench:
             estimator=estimator,
             clock=self.clock,
         )
-        purse = Purse(budget, spent or {})
+        purse = purse or Purse(budget, spent or {})
         publisher = Publisher(self.core, INFO, purse)
         folder = OutputFolder(out)
         world = World(
@@ -111,7 +118,7 @@ class Bench:
             purse=purse,
             publisher=publisher,
             folder=folder,
-            lookup=Lookup(lambda: earlier, digest=digest, restore=lambda *_: True),
+            lookup=Lookup(lambda: earlier, digest=digest, restore=restore),
             threads=inline,
             apart=here,
             chance=chance,

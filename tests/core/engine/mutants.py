@@ -3,23 +3,43 @@
 The simulation must catch every one of them, or it proves less than it seems to.
 """
 
+import os
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from pytest import MonkeyPatch  # noqa: PT013  a type, nothing more
 
+import core.engine.simulated as simulated_module
+import fanout.decide.admission.holds as holds_module
+import fanout.decide.state as state_module
+import fanout.files.safefile as safefile_module
+import fanout.testing.memory_journal as journal_module
+import fanout.world.agents as agents_module
 import fanout.world.calls as calls_module
 import fanout.world.engine as engine_module
-from core.engine.simulated_service import DelayedJournal
+import fanout.world.openings as openings_module
+from core.engine.simulated_disk import DelayedJournal
 from fanout.decide.admission.account import Account
+from fanout.decide.admission.bucket import Bucket
+from fanout.decide.admission.holds import Hold
+from fanout.decide.budget import Purse
+from fanout.decide.conversation import Check, Conversation, End, text_of
+from fanout.decide.run_state import RunState
+from fanout.disk.harvest import Harvest, Partial
+from fanout.disk.port import is_durable
 from fanout.disk.reuse import Reuse
-from fanout.words.model import NO_USAGE
+from fanout.words.events import CallAnswered, CallRefused, LifeStarted
+from fanout.words.model import NO_USAGE, Dimension, MissingKind
 from fanout.world.agents import Agents
 from fanout.world.calls import Calls
 from fanout.world.clients import Clients
 from fanout.world.core import Core
+from fanout.world.performers import Performers
 from fanout.world.rows import Rows, Work
+from fanout.world.snapshots import Publisher
+from fanout.world.stale import Stale
 from fanout.world.stopping import Stopping
 
 Plant = Callable[[MonkeyPatch], None]
@@ -27,6 +47,13 @@ Plant = Callable[[MonkeyPatch], None]
 
 def _set(owner: Any, name: str, value: Any) -> Plant:
     return lambda patch: patch.setattr(owner, name, value)
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    pass
+
+
+# -- what is on disk, and when ------------------------------------------------
 
 
 def _at_once(_core: Core, _seq: int, then: Callable[[], None]) -> None:
@@ -41,6 +68,56 @@ def _told_at_once(patch: MonkeyPatch) -> None:
             work.on_end(self.outcome(row, value, kept))
 
     patch.setattr(Rows, "_tell", tell)
+
+
+def _shown_at_once(patch: MonkeyPatch) -> None:
+    def publish(self: Publisher) -> None:
+        if self.wanted:
+            self.wanted, self.latest = False, self.build()
+
+    patch.setattr(Publisher, "publish", publish)
+
+
+def _forgets_answers(patch: MonkeyPatch) -> None:
+    before = DelayedJournal.append
+
+    def append(self: DelayedJournal, event: Any, at: float) -> Any:
+        record = before(self, event, at)
+        if isinstance(event, CallAnswered) and self._random.random() < 0.01:
+            self._waiting = [r for r in self._waiting if r.seq != record.seq]
+        return record
+
+    patch.setattr(DelayedJournal, "append", append)
+
+
+def _acknowledges_unsynced(patch: MonkeyPatch) -> None:
+    before = DelayedJournal._commit
+
+    def commit(self: DelayedJournal) -> None:
+        before(self)
+        if self._waiting and not self._told:
+            self._waiters.commit(self._waiting[-1].seq)
+            self._on_commit(self._waiting[-1].seq)
+
+    patch.setattr(DelayedJournal, "_commit", commit)
+
+
+def _answers_unsynced(patch: MonkeyPatch) -> None:
+    def durable(event: Any) -> bool:
+        return is_durable(event) and not isinstance(event, CallAnswered)
+
+    patch.setattr(journal_module, "is_durable", durable)
+
+
+def _unsynced_outputs(patch: MonkeyPatch) -> None:
+    class Lazy:
+        def __getattr__(self, name: str) -> Any:
+            return _nothing if name == "fsync" else getattr(os, name)
+
+    patch.setattr(safefile_module, "os", Lazy())
+
+
+# -- rows and turns -----------------------------------------------------------
 
 
 def _row_outlives_its_call(patch: MonkeyPatch) -> None:
@@ -87,15 +164,6 @@ def _stays_in_line(patch: MonkeyPatch) -> None:
     patch.setattr(Calls, "give_up", give_up)
 
 
-def _pause_is_deaf(patch: MonkeyPatch) -> None:
-    real = engine_module.plan
-
-    def plan(account: Account, now: float, **_: Any) -> Any:
-        return real(account, now)
-
-    patch.setattr(engine_module, "plan", plan)
-
-
 def _silent_reopening(patch: MonkeyPatch) -> None:
     before = Agents.requeue
 
@@ -121,6 +189,53 @@ def _told_twice(patch: MonkeyPatch) -> None:
     patch.setattr(Rows, "_tell", tell)
 
 
+def _refusals_are_answers(patch: MonkeyPatch) -> None:
+    before = agents_module.next_step
+
+    def next_step(conversation: Conversation) -> Any:
+        step = before(conversation)
+        if isinstance(step, End) and step.kind is MissingKind.REFUSED:
+            return Check(text_of(conversation.entries[-1]["content"]) or "no")
+        return step
+
+    patch.setattr(agents_module, "next_step", next_step)
+
+
+def _misfits_are_fine(patch: MonkeyPatch) -> None:
+    before = Performers._judge
+
+    def judge(self: Performers, work: Work, text: str, step: int) -> Any:
+        checked = before(self, work, text, step)
+        if checked.problem and checked.kind is None:
+            return replace(checked, problem="", value=text)
+        return checked
+
+    patch.setattr(Performers, "_judge", judge)
+
+
+def _corrections_untold(patch: MonkeyPatch) -> None:
+    before = Agents._send_back
+
+    def send_back(self: Agents, work: Work, problem: str) -> None:
+        said = work.conversation
+        before(self, work, problem)
+        work.conversation = said
+
+    patch.setattr(Agents, "_send_back", send_back)
+
+
+# -- admission ----------------------------------------------------------------
+
+
+def _pause_is_deaf(patch: MonkeyPatch) -> None:
+    real = engine_module.plan
+
+    def plan(account: Account, now: float, **_: Any) -> Any:
+        return real(account, now)
+
+    patch.setattr(engine_module, "plan", plan)
+
+
 def _keeps_its_place(patch: MonkeyPatch) -> None:
     def ended(self: Account, call: int, *_: Any) -> None:
         del self, call
@@ -128,30 +243,208 @@ def _keeps_its_place(patch: MonkeyPatch) -> None:
     patch.setattr(Account, "ended", ended)
 
 
+def _unsent_is_sent(patch: MonkeyPatch) -> None:
+    before = Calls.give_up_all
+
+    def give_up_all(self: Calls, *given: Any, unsent_only: bool = False) -> None:
+        if not unsent_only:
+            before(self, *given)
+
+    patch.setattr(Calls, "give_up_all", give_up_all)
+
+
+def _half_a_wait(patch: MonkeyPatch) -> None:
+    before = Hold.refused
+
+    def refused(
+        self: Hold, *given: Any, retry_after: float | None, **more: Any
+    ) -> bool:
+        half = None if retry_after is None else retry_after / 2
+        return before(self, *given, retry_after=half, **more)
+
+    patch.setattr(Hold, "refused", refused)
+
+
+def _no_charge(of: Dimension) -> Plant:
+    def plant(patch: MonkeyPatch) -> None:
+        before = Bucket.charge
+
+        def charge(self: Bucket, amount: float, now: float) -> None:
+            before(self, 0.0 if self.dimension is of else amount, now)
+
+        def follow(self: Bucket, *_: Any, **__: Any) -> None:
+            del self
+
+        patch.setattr(Bucket, "charge", charge)
+        patch.setattr(Bucket, "follow", follow)
+
+    return plant
+
+
+def _settled_twice(patch: MonkeyPatch) -> None:
+    before = Bucket.charge
+
+    def charge(self: Bucket, amount: float, now: float) -> None:
+        # What is given back is given back again.
+        before(self, 2 * amount if amount < 0 else amount, now)
+
+    patch.setattr(Bucket, "charge", charge)
+
+
+def _no_backoff(patch: MonkeyPatch) -> None:
+    import fanout.decide.admission.breaker as breaker_module
+    import fanout.decide.admission.retry as retry_module
+
+    for module in (breaker_module, retry_module, holds_module):
+        if hasattr(module, "backoff"):
+            patch.setattr(module, "backoff", lambda *_: 0.05)
+
+
+# -- money --------------------------------------------------------------------
+
+
+def _reserved_late(patch: MonkeyPatch) -> None:
+    reserve = Purse.reserve
+    perform = Calls._perform
+
+    async def late(self: Calls, call: int, flying: Any) -> None:
+        reserve(self._purse, call, flying.request.model, flying.request.worst)
+        await perform(self, call, flying)
+
+    patch.setattr(Purse, "reserve", _nothing)
+    patch.setattr(Calls, "_perform", late)
+
+
+def _wasted_is_useful(patch: MonkeyPatch) -> None:
+    before = state_module._HANDLERS[CallRefused]
+
+    def refused(state: RunState, at: float, event: CallRefused) -> None:
+        before(state, at, replace(event, wasted=NO_USAGE))
+        state.ledger.useful.add(event.wasted)
+
+    handlers = {**state_module._HANDLERS, CallRefused: refused}
+    patch.setattr(state_module, "_HANDLERS", handlers)
+
+
+def _doubt_is_forgotten(patch: MonkeyPatch) -> None:
+    before = state_module.interrupt
+
+    def interrupt(state: RunState, at: float) -> None:
+        for row in list(state.rows.values()):
+            if row.flight is not None:
+                state.rows[row.id] = replace(row, flight=None)
+        before(state, at)
+
+    patch.setattr(state_module, "interrupt", interrupt)
+
+
+def _taken_up_twice(patch: MonkeyPatch) -> None:
+    before = state_module.take_up
+
+    def take_up(state: RunState, row: Any, tally: Any) -> Any:
+        state.ledger.useful.add(state.set_aside.get(row, NO_USAGE))
+        return before(state, row, tally)
+
+    patch.setattr(state_module, "take_up", take_up)
+
+
+# -- going on -----------------------------------------------------------------
+
+
+def _ignores(part: str) -> Plant:
+    def plant(patch: MonkeyPatch) -> None:
+        before = openings_module.fingerprint
+
+        def fingerprint(**parts: Any) -> str:
+            if part == "tools":
+                parts["opening"] = {**parts["opening"], "tools": []}
+            else:
+                parts[part] = ()
+            return before(**parts)
+
+        patch.setattr(openings_module, "fingerprint", fingerprint)
+
+    return plant
+
+
+def _counts_calls_anew(patch: MonkeyPatch) -> None:
+    before = state_module._HANDLERS[LifeStarted]
+
+    def started(state: RunState, at: float, event: LifeStarted) -> None:
+        before(state, at, event)
+        state.next_call = 1
+
+    handlers = {**state_module._HANDLERS, LifeStarted: started}
+    patch.setattr(state_module, "_HANDLERS", handlers)
+
+
+def _turns_turned_round(patch: MonkeyPatch) -> None:
+    before = Partial.load_entries
+
+    def load(self: Partial) -> tuple[Any, ...]:
+        entries = before(self)
+        return (*entries[2:], *entries[:2]) if len(entries) > 3 else entries
+
+    patch.setattr(Partial, "load_entries", load)
+
+
 MUTANTS: dict[str, Plant] = {
     "sends before its intent is on disk": _set(Core, "after", _at_once),
     "tells before the end is on disk": _told_at_once,
+    "shows a row as done before that is on disk": _shown_at_once,
+    "one answer in a hundred is not journaled": _forgets_answers,
+    "acknowledges what is not synced": _acknowledges_unsynced,
+    "answers are not synced": _answers_unsynced,
+    "outputs are not synced": _unsynced_outputs,
+    "a disk is tried once": _set(DelayedJournal, "retry", lambda _: None),
     "tells every end twice": _told_twice,
     "a cancelled row goes on when its answer had come": _row_outlives_its_call,
     "late results count": _late_results_count,
     "a reopened row goes on twice": _goes_on_twice,
     "does not say that a row was reopened": _silent_reopening,
+    "a reopened row loses its turns": _set(
+        agents_module, "_must_start_over", lambda _: True
+    ),
     "alike requests are taken for the same": _alike_is_same,
     "a request that was given up stays in line": _stays_in_line,
-    "sends while paused": _pause_is_deaf,
+    "a refusal is taken for an answer": _refusals_are_answers,
+    "an answer that does not fit is taken": _misfits_are_fine,
+    "a correction is not told": _corrections_untold,
+    "a stale row stays done": _set(Stale, "late", _nothing),
+    "a result that crossed an order makes nothing stale": _set(
+        Stale, "crossed", _nothing
+    ),
+    "unstarted rows stay open": _set(Stopping, "_end_unstarted", lambda _: None),
+    "a keyed client never ends": _set(Clients, "finish", lambda _: None),
+    "a stop has no cause": _set(Stopping, "cause", lambda _: None),
+    "a stop lets out what was not sent": _unsent_is_sent,
+    "admits while paused": _pause_is_deaf,
     "a call's end keeps its place": _keeps_its_place,
+    "requests are not counted": _no_charge(Dimension.REQUESTS),
+    "input is not counted": _no_charge(Dimension.INPUT),
+    "a reservation is settled twice": _settled_twice,
+    "waits half of retry-after": _half_a_wait,
+    "a hold is forgotten at a restart": _set(Account, "hold_again", _nothing),
+    "does not back off": _no_backoff,
+    "the budget is reserved after the send": _reserved_late,
+    "nothing in flight is reserved in the budget": _set(Purse, "reserve", _nothing),
     "a broken call costs nothing": _set(
         calls_module, "failed", lambda *_: (NO_USAGE, NO_USAGE)
     ),
     "a cancelled call costs nothing": _set(
         calls_module, "given_up", lambda *_, **__: (NO_USAGE, NO_USAGE)
     ),
-    "unstarted rows stay open": _set(Stopping, "_end_unstarted", lambda _: None),
-    "a stop has no cause": _set(Stopping, "cause", lambda _: None),
+    "what was wasted counts as useful": _wasted_is_useful,
+    "what was in flight at a kill is not in doubt": _doubt_is_forgotten,
+    "turns taken up count twice": _taken_up_twice,
     "finished work is not found": _set(Reuse, "take", lambda *_: None),
     "half-done work is not found": _set(Reuse, "partial", lambda *_: None),
-    "a disk is tried once": _set(DelayedJournal, "retry", lambda _: None),
     "rows that ended ahead are begun": _set(Rows, "already_ended", lambda *_: False),
     "turns are not taken over": _set(Agents, "_take_up", lambda *_: None),
-    "a keyed client never ends": _set(Clients, "finish", lambda _: None),
+    "turns are taken over in another order": _turns_turned_round,
+    "what tools gave is not kept": _set(Harvest, "_ran", _nothing),
+    "fingerprints ignore tools": _ignores("tools"),
+    "fingerprints ignore inputs": _ignores("input_digests"),
+    "a lost output is not put back": _set(simulated_module, "restore", lambda *_: True),
+    "calls are numbered anew in each life": _counts_calls_anew,
 }

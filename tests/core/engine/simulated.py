@@ -1,8 +1,9 @@
-"""One run under random weather: a script, an account, a disk and a person, by seed.
+"""One life of a run under random weather: a script and a person, by chance.
 
-Everything is drawn from one `Random`, so a seed replays. A `Weather` says how
-often what goes wrong. The run may be killed and begun again on what its journal
-had confirmed (`Life`), with the same account and the same script.
+Everything is drawn from one `Random`, so a seed replays. What must hold while a
+life runs is checked here, at the moment of each send, each end that is told and
+each screen that is shown; what must hold of whole lives is in `invariants.py`.
+Whatever does not hold is said with the number of its invariant.
 """
 
 import asyncio
@@ -10,25 +11,29 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from core.engine.bench import INFO, Bench, order
-from core.engine.simulated_service import DelayedJournal, Service, Slow
+from core.engine.simulated_disk import DelayedJournal
+from core.engine.simulated_service import MARGIN, Charged, Service, Slow
+from fanout.decide.budget import Budget
 from fanout.decide.run_state import RunState
-from fanout.decide.state import apply
+from fanout.decide.spent import purse_of
 from fanout.disk.blobs import Blobs
 from fanout.disk.harvest import Harvest
 from fanout.disk.reuse import Reuse
-from fanout.testing.virtual_loop import VirtualLoop
+from fanout.files.outputs import OutputFolder, restore
+from fanout.testing.virtual_loop import LoopClock, VirtualLoop
 from fanout.words import commands as ask
-from fanout.words.events import LifeStarted, Record
-from fanout.words.model import MissingKind, RowId
+from fanout.words.events import CallAnswered, LifeStarted, Noted, Record
+from fanout.words.model import MissingKind, RowId, Status
 from fanout.words.orders import ClientOrder, ClientReply, RowOutcome
 from fanout.world import messages as said
 
 SECONDS_MAX = 40_000.0
+SUMS = 2
+"""Rows of the second phase."""
 
 
 def fits(data: bytes) -> Any:
@@ -46,17 +51,22 @@ class Told:
     ends: int = 0
     reopened: int = 0
     done: int = 0
+    value: Any = None
+    """Of the newest end; None for a missing row."""
 
 
 @dataclass(slots=True)
 class Facts:
-    """What the world saw, over all lives of one run."""
+    """What the world saw in one life."""
 
     told: dict[RowId, Told] = field(default_factory=dict)
     asked: Counter[int] = field(default_factory=Counter)
     replies: Counter[int] = field(default_factory=Counter)
     cancelled: list[tuple[int, RowId]] = field(default_factory=list)
     """Open rows that somebody cancelled, and the newest record at that moment."""
+    committed: int = 0
+    """What the disk had confirmed when the life ended."""
+    limit_changes: int = 0
     wrong: list[str] = field(default_factory=list)
 
 
@@ -69,83 +79,116 @@ class Life(Bench):
         out: Path,
         *,
         records: list[Record],
-        life: int = 1,
-        rows: int = 12,
+        state: RunState,
+        epoch: float,
+        budget: Budget,
         steady: bool = False,
     ) -> None:
         self.service = service
         self.random = service.random
         self.weather = service.weather
         self.records = records
-        self.life = life
-        self.rows = rows
+        self.life = state.life + 1
+        self.epoch = epoch
+        self.rows = service.weather.rows
         self.steady = steady
         """No commands, no trouble of the script: the run should end well."""
         self.facts = Facts()
         self.script_over = False
-        state = RunState()
-        for record in records:
-            apply(state, record)
+        self.remains: bytes | None = None
+        """What a kill has left of this life's segment."""
+        self.seconds = 0.0
+        self.questions: dict[RowId, str] = {}
+        """A part of each request that no request for something else has."""
+        self.tools = self.random.choice("AB") if self.weather.new_tools else "A"
+        self._summed = False
+        self._answered: set[str] = set()
+        self._paid: set[str] | None = None
         journal = DelayedJournal(
-            self.random, self.weather.commit_seconds, life=life, last_seq=state.seq
+            self.random, self.weather.commit_seconds, life=self.life, last_seq=state.seq
         )
+        folder = OutputFolder(out)
         super().__init__(
             service,  # type: ignore[arg-type]
             out,
-            earlier=_earlier(records, out),
+            earlier=reuse_of(records, out),
             journal=journal,
             state=state,
             chance=self.random.random,
+            purse=purse_of(budget, state),
+            clock=LoopClock(epoch),
+            restore=lambda o, value, digest: restore(folder, o.output, value, digest),
         )
+        self.disk = journal
         self.earlier = records
         journal._on_commit = lambda _: self.core.post(said.Committed())
         journal._on_error = lambda e: self.core.post(said.DiskFailed(str(e)))
         service.on_send, service.row_of = self._watch, self._row_of
-        service.on_answer = self._interfere
+        service.on_answer = self._came
+        service.now = self.clock.wall
+        self._publish = self.engine.publisher.publish
+        self.engine.publisher.publish = self._show  # type: ignore[method-assign]
         self._cancel_row = self.engine._handlers[ask.CancelRow]
         self.engine._handlers[ask.CancelRow] = self._cancelling
 
     # -- what must hold while it runs --------------------------------------
 
-    def _watch(self, row: RowId, body: str) -> None:
-        state = self.state
+    def _watch(self, entry: Charged, body: Mapping[str, Any]) -> None:
+        state, row = self.state, entry.row
         known = state.rows.get(row)
         if known is None or known.flight is None:
-            self.facts.wrong.append(f"{row} was sent with no call in flight")
+            self._say("I4", f"{row} was sent with no call in flight")
             return
-        if known.flight.call not in self.durable_calls():
-            self.facts.wrong.append(f"{row} was sent before its intent was on disk")
-        if state.stop is not None and state.stop.mode == "now":
-            self.facts.wrong.append(f"{row} was sent after a stop at once")
-        agents = row.phase == "main"
-        if agents and body in self.paid and not self._may_ask_again(row):
-            self.facts.wrong.append(f"{row} was asked again for what was answered")
+        entry.need = known.flight.need
+        intent = self.disk.intents.get(known.flight.call)
+        if intent is None or intent > self.journal.committed:
+            self._say("I4", f"{row} was sent before its intent was on disk")
+        if state.stop is not None:
+            self._say("I16", f"{row} was sent after a stop")
+        self._watch_patience(entry, known.flight.at)
+        if row.phase != "talk":
+            self._watch_turns(entry, body)
+        if self.random.random() < 0.3:
+            self.engine.publisher.wanted = True
 
-    def durable_calls(self) -> set[int]:
-        committed = self.journal.committed
-        calls = set()
-        for number, event in enumerate(self.journal.events, self._first):
-            if type(event).__name__ == "CallAdmitted" and number <= committed:
-                calls.add(event.call)  # type: ignore[union-attr]
-        return calls
+    def _watch_patience(self, entry: Charged, admitted: float) -> None:
+        for wait in self.service.waits:
+            if wait.at + MARGIN < admitted and entry.at < wait.until - MARGIN:
+                early = wait.until - entry.at
+                self._say(
+                    "I9", f"{entry.row} was sent {early:.1f} s before retry-after"
+                )
 
-    @property
-    def _first(self) -> int:
-        return self.records[-1].seq + 1 if self.records else 1
+    def _watch_turns(self, entry: Charged, body: Mapping[str, Any]) -> None:
+        row = entry.row
+        if entry.body in self._paid_before() and not self._may_ask_again(row):
+            self._say("I1", f"{row} was asked again for what was answered")
+        never = self.service.memory.unknown(body)
+        if never:
+            self._say("I11", f"{row} sent {never}")
+
+    def _say(self, invariant: str, text: str) -> None:
+        self.facts.wrong.append(f"{invariant}: {text}")
 
     def _row_of(self, body: Mapping[str, Any]) -> RowId:
         text = str(body["messages"][0]["content"][-1]["text"])
-        if text.startswith("main/"):
-            return RowId("main", text.removeprefix("main/").split(" ")[0])
+        phase, _, rest = text.partition("/")
+        if phase in {"main", "sum"}:
+            return RowId(phase, rest.split(" ")[0])
         flying = self.engine.desks.calls._flying.values()
         return next(f.request.row for f in flying if f.request.body() is body)
 
-    @cached_property
-    def paid(self) -> set[str]:
-        """Bodies that an earlier life had answered, on disk."""
-        ids = {getattr(r.event, "request_id", None) for r in self.records}
-        books = self.service.books
-        return {entry.body for entry in books if entry.request_id in ids}
+    def _paid_before(self) -> set[str]:
+        """Bodies that were answered: in an earlier life, on disk, or in this one."""
+        if self._paid is None:
+            ids = {
+                r.event.request_id
+                for r in self.records
+                if isinstance(r.event, CallAnswered)
+            }
+            books = self.service.books
+            self._paid = {entry.body for entry in books if entry.request_id in ids}
+        return self._paid | self._answered
 
     def _may_ask_again(self, row: RowId) -> bool:
         """Rows that had led to an end of their own, and begin anew."""
@@ -154,6 +197,7 @@ class Life(Bench):
             MissingKind.REFUSED,
             MissingKind.INVALID,
             MissingKind.NO_OUTPUT,
+            MissingKind.STALE,
         }
         for record in self.records:
             event = record.event
@@ -175,6 +219,11 @@ class Life(Bench):
             self.facts.cancelled.append((self.state.seq, message.row))
         self._cancel_row(message)
 
+    def _came(self, entry: Charged) -> None:
+        if entry.answered:
+            self._answered.add(entry.body)
+        self._interfere(entry.row)
+
     def _interfere(self, row: RowId) -> None:
         """Somebody cancels a row in the moment its answer comes."""
         r = self.random
@@ -190,6 +239,19 @@ class Life(Bench):
         if r.random() < 0.6:
             again = ask.Requeue((row,))
             self.at(moment + r.random() * 0.1, lambda: self.core.post(again))
+
+    def _show(self) -> None:
+        """What a screen shows as done is on disk."""
+        before = self.engine.publisher.latest
+        self._publish()
+        latest = self.engine.publisher.latest
+        if latest is None or latest is before or self.core.trouble:
+            return
+        for row in latest.rows.values():
+            if row.status is not Status.DONE or row.life != self.life:
+                continue
+            if self.disk.ends[row.id][-1] > self.journal.committed:
+                self._say("I6", f"{row.id} was shown as done before it was on disk")
 
     # -- the script --------------------------------------------------------
 
@@ -213,6 +275,12 @@ class Life(Bench):
         self._end_script(at)
         if not self.steady:
             self._meddle(at)
+        if self.weather.limits and r.random() < self.weather.limit_changes:
+            self.at(r.random() * 60, self._change_limits)
+
+    def _change_limits(self) -> None:
+        self.facts.limit_changes += 1
+        self.service.change_limits()
 
     def _want(self, row: RowId) -> None:
         if self.script_over:
@@ -228,19 +296,47 @@ class Life(Bench):
                 )
             if r.random() < 0.3:
                 self.core.post(ask.CancelRow(row))
+        tool = Slow(r, self.weather.deaf_tools, f"takes its time, kind {self.tools}")
+        if number % 3 == 0:
+            self.questions[row] = json.dumps(tool.description)
         made = order(
             row.key,
             row.phase,
-            prompt=f"{row.phase}/{row.key} please",
-            tools=(Slow(r),) if number % 3 == 0 else (),
+            prompt=f"{row.phase}/{row.key} please" + "." * self.weather.padding,
+            tools=(tool,) if number % 3 == 0 else (),
             schema={} if number % 2 else None,
             validate=fits if number % 2 else None,
-            output=f"{row.key}.json" if number % 5 == 0 else None,
+            output=f"{row.key}.json" if number % 5 == 2 else None,
             upstream="a hole" if number % 11 == 10 else None,
             max_turns=6,
             max_tokens=400,
         )
         self.port.schedule((made,), self._told_end, self._told_reopened)
+
+    def _sum(self) -> None:
+        """The second phase: rows made from what the first one gave."""
+        self._summed = True
+        told = self.facts.told
+        rows = [row for row in self.wanted() if row.key != "k10"]
+        holes = tuple(row for row in rows if told[row].value is None)
+        inputs = json.dumps({row.key: told[row].value for row in rows})
+        for n in range(SUMS):
+            self.questions[RowId("sum", f"s{n}")] = json.dumps(inputs)
+        made = [
+            order(
+                f"s{n}",
+                "sum",
+                prompt=f"sum/s{n} please",
+                inputs=inputs,
+                input_digests=(inputs,),
+                sources=tuple(rows),
+                holes=holes,
+                max_turns=6,
+                max_tokens=400,
+            )
+            for n in range(SUMS)
+        ]
+        self.port.schedule(made, self._told_end, self._told_reopened)
 
     def _call(self, number: int) -> None:
         if self.script_over:
@@ -277,6 +373,8 @@ class Life(Bench):
         moment = r.random() * at if early else at + 1.0
         fails = not self.steady and r.random() < self.weather.script_fails
         outcome = r.choice(("raised", "exited", "incomplete")) if fails else "returned"
+        if self.weather.second_phase and outcome == "returned" and not early:
+            return  # it returns when its second phase has ended
         self.at(moment, lambda: self._over(outcome))
 
     def _over(self, outcome: str) -> None:
@@ -293,16 +391,25 @@ class Life(Bench):
         told = self.facts.told.setdefault(outcome.row, Told())
         told.ends += 1
         told.done += outcome.done
+        told.value = outcome.value if outcome.done else None
         if self.core.durable_seq and self.journal.committed < self._end_of(outcome.row):
-            self.facts.wrong.append(f"{outcome.row} was told before it was on disk")
+            self._say("I6", f"{outcome.row} was told before it was on disk")
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """The script awaits its first phase, then its second, then returns."""
+        if not self.weather.second_phase or self.script_over:
+            return
+        told = self.facts.told
+        if not self._summed:
+            if all(row in told for row in self.wanted()):
+                self._sum()
+        elif all(RowId("sum", f"s{n}") in told for n in range(SUMS)):
+            self._over("returned")
 
     def _end_of(self, row: RowId) -> int:
         """Number of the newest end of a row, of those the script can know."""
-        ends = [
-            number
-            for number, event in enumerate(self.journal.events, self._first)
-            if type(event).__name__ in {"RowDone", "RowMissing"} and event.row == row  # type: ignore[union-attr]
-        ]
+        ends = self.disk.ends.get(row, [])
         told = self.facts.told[row].ends
         return ends[min(told, len(ends)) - 1] if ends else 0
 
@@ -363,10 +470,11 @@ class Life(Bench):
 
     # -- a life ------------------------------------------------------------
 
-    def live(self, kill_at: float | None = None) -> list[Record]:
-        """Run to the end, or to the kill; returns all records that are safe."""
+    def live(self, kill_at: float | None = None, *, power_cut: bool = False) -> bytes:
+        """Run to the end, or to the kill; returns what the disk holds of it."""
 
         async def life() -> None:
+            self.service.open(self.epoch)
             self.core.record(
                 LifeStarted(
                     run=INFO.id,
@@ -381,28 +489,51 @@ class Life(Bench):
                 )
             )
             self.prepare()
+            running = asyncio.create_task(self.engine.run())
             if kill_at is not None:
-                try:
-                    async with asyncio.timeout(kill_at):
-                        await self.engine.run()
-                except TimeoutError:
-                    return
-            else:
+                self.at(kill_at, lambda: self._die(running, power_cut=power_cut))
+            try:
                 async with asyncio.timeout(SECONDS_MAX):
-                    await self.engine.run()
-            self.journal.failing = None
-            self.journal._told = False
-            self.journal.sync_now()  # type: ignore[attr-defined]
+                    await running
+            except asyncio.CancelledError:
+                if self.remains is None:
+                    raise
+            self.seconds = self._now()
+            if self.remains is None:
+                self.journal.failing = None
+                self.journal._told = False
+                self.disk.sync_now()
 
         with asyncio.Runner(loop_factory=VirtualLoop) as runner:
             runner.run(life())
-        return [*self.records, *self.journal.records()]
+        if self.remains is not None:
+            return self.remains
+        self.facts.committed = self.journal.committed
+        return self.disk.all()
+
+    def _die(self, running: "asyncio.Task[Any]", *, power_cut: bool) -> None:
+        if running.done():
+            return
+        self.facts.committed = self.journal.committed
+        self.remains = self.disk.left(self.random, power_cut=power_cut)
+        running.cancel()
+
+    @property
+    def killed(self) -> bool:
+        """It did not end by itself."""
+        return self.remains is not None
 
 
-def _earlier(records: list[Record], out: Path) -> Reuse:
+def reuse_of(records: list[Record], out: Path) -> Reuse:
+    """What the records offer to a next life."""
     harvest = Harvest(INFO.id, Blobs(out), lambda *_: None)
     for record in records:
         harvest.take_in(record)
     reuse = Reuse()
     reuse.add([harvest])
     return reuse
+
+
+def began_anew(records: list[Record]) -> bool:
+    """A life has thrown something away on purpose, and said so."""
+    return any(isinstance(r.event, Noted) and r.event.row for r in records)

@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Any
 
 from core.engine.bench import INFO, Bench, order
+from fanout.decide.admission.account import Account
 from fanout.decide.budget import Budget
 from fanout.decide.run_state import RunState
 from fanout.decide.spent import purse_of
 from fanout.decide.state import apply
-from fanout.testing.scripted_api import ScriptedApi, answered
+from fanout.testing.scripted_api import ScriptedApi, answered, refused
+from fanout.testing.virtual_loop import LoopClock
 from fanout.words.commands import Stop
 from fanout.words.events import LifeStarted, Record, RowDropped
 from fanout.words.model import RowId, Usage
@@ -59,3 +61,25 @@ def test_a_budget_counts_rows_that_the_script_has_dropped(tmp_path: Path) -> Non
     assert [purse.tokens for purse in purses] == [240, 240]
     refusals = [purse.refusal("claude-sonnet-5", Usage(11, 0)) for purse in purses]
     assert refusals[0] == refusals[1] != ""
+
+
+def test_a_hold_outlives_the_life_in_which_it_was_told(tmp_path: Path) -> None:
+    """Also when the row that met it was given up meanwhile."""
+    api = ScriptedApi(lambda *_: refused(429, "rate_limit_error", retry_after=300.0))
+    bench = Bench(api, tmp_path)
+    bench.schedule(order("a"))
+    bench.run(lambda: bench.at(10.0, lambda: bench.core.post(Stop("now", "SIGINT"))))
+    ((pool, (at, wait)),) = bench.state.held.items()
+    told = wait.until
+    assert told is not None
+    assert 300.0 <= told - LoopClock().epoch <= 301.0
+    for later, held in ((100.0, True), (301.0, False), (0.0, True)):
+        account = Account(chance=lambda: 0.5)
+        account.hold_again(pool, wait, at, 7.0, LoopClock().epoch + later)
+        hold = account.pool(pool).hold
+        assert hold.active(7.0) is held
+        assert hold.active(7.0 + 300.0 - later) is held
+        assert not hold.active(7.0 + 302.0 - later)
+    account = Account(chance=lambda: 0.5)
+    account.hold_again(pool, wait, at, 7.0, LoopClock().epoch - 3600.0)
+    assert not account.pool(pool).hold.active(7.0 + 302.0)  # the clock was set back

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, ClassVar
 
 from core.engine.bench import INFO, Bench, order
-from core.engine.simulated_service import DelayedJournal
+from core.engine.simulated_disk import DelayedJournal
 from fanout.decide.budget import Budget
 from fanout.disk.blobs import Blobs
 from fanout.disk.harvest import Harvest
@@ -609,3 +609,21 @@ def test_calls_are_numbered_in_the_order_of_their_admission(tmp_path: Path) -> N
     records: list[Record] = list(bench.journal.records())
     calls = [r.event.call for r in records if isinstance(r.event, CallAdmitted)]
     assert calls == list(range(1, 10))
+
+
+def test_an_order_that_crossed_its_input_is_stale(tmp_path: Path) -> None:
+    """The script had read a hole, which was filled before its order came."""
+    bench = Bench(ScriptedApi(lambda *_: answered()), tmp_path)
+    hole = RowId("main", "a")
+    made = order("s", "sum", sources=(hole,), holes=(hole,))
+
+    def prepare() -> None:
+        bench.schedule(order("a"))
+        bench.at(5.0, lambda: bench.schedule(made))
+        bench.at(6.0, bench.returns)
+
+    assert bench.run(prepare) == 3
+    end = bench.state.rows[RowId("sum", "s")].end
+    assert end is not None
+    assert (end.kind, end.reason) == (MissingKind.STALE, "made without main/a")
+    assert len(bench.api.bodies) == 1

@@ -1,90 +1,114 @@
-"""Random runs by seed: what must hold holds, whatever happens, and mutants are caught.
+"""Stories by seed: the invariants hold in all of them, and planted bugs are caught.
 
-A failure names its seed; `story(seed, weather, lives=…)` tells it again.
+A failure names its seed, and the command that tells that one story again.
+FANOUT_SCALE=5 tells five times as many.
 """
 
 import os
-from collections.abc import Callable
-from typing import Any
+import re
+import subprocess
+import sys
+import time
 
 import pytest
 
 from core.engine.mutants import MUTANTS
-from core.engine.simulated_service import Weather
-from core.engine.stories import story
+from core.engine.stories import Story, story
+from core.engine.weathers import WEATHERS
+from figures import ROOT, record_figure
 
 SCALE = float(os.environ.get("FANOUT_SCALE", "1"))
-CALM = Weather()
-WEATHERS: dict[str, tuple[Weather, int]] = {
-    "calm": (CALM, 1),
-    "meddled with": (Weather(commands=30, stop=0.1, poor_answers=0.5), 1),
-    "a bad disk": (Weather(disk_failures=3, commit_seconds=2.0, commands=20), 1),
-    "in the wrong moment": (
-        Weather(
-            meddling=0.4,
-            final=0.0,
-            refusals=0.05,
-            broken=0.05,
-            stop=0.05,
-            late_script=0.0,
-            script_fails=0.0,
-            commit_seconds=0.3,
-        ),
-        1,
-    ),
-    "killed twice": (CALM, 3),
-    "killed often": (
-        Weather(
-            commit_seconds=0.3,
-            refusals=0.02,
-            broken=0.02,
-            poor_answers=0.05,
-            final=0.01,
-            commands=20,
-            disk_failures=1,
-        ),
-        5,
-    ),
-}
+SEEDS = int(220 * SCALE)
+"""Of each weather: more than 2,000 in all."""
+SHARDS = 2
+SEEDS_MAX = 500
+"""Within so many stories a planted bug must be caught."""
+INVARIANTS = re.compile(r"I([1-9]|1[0-7]): ")
 
 
-@pytest.fixture(autouse=True)
-def no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The outputs' own syncs are another test's business, and slow."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
+def again(name: str, seed: int) -> str:
+    return f'PYTHONPATH=tests python -m core.engine.stories "{name}" {seed}'
 
 
-def run(seeds: range, weather: Weather, lives: int) -> list[str]:
-    found: list[str] = []
+def tell(name: str, seeds: range) -> list[Story]:
+    """Tell these stories; fails with the first that went wrong."""
+    weather, lives = WEATHERS[name]
+    told = []
     for seed in seeds:
-        try:
-            wrong = story(seed, weather, lives=lives)
-        except BaseException as error:
-            wrong = [repr(error)]
-            if isinstance(error, KeyboardInterrupt):
-                raise
-        found += [f"seed {seed}: {text}" for text in wrong]
-    return found
+        told.append(story(seed, weather, lives=lives))
+        wrong = "\n".join(told[-1].wrong)
+        assert not wrong, f"seed {seed}: {wrong}\n\n{again(name, seed)}"
+    return told
 
 
 @pytest.mark.parametrize("name", WEATHERS)
 def test_random_runs(name: str) -> None:
-    assert run(range(25), *WEATHERS[name]) == []
+    tell(name, range(8))
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("shard", range(SHARDS))
 @pytest.mark.parametrize("name", WEATHERS)
-def test_many_random_runs(name: str) -> None:
-    assert run(range(1_000, 1_000 + int(500 * SCALE)), *WEATHERS[name]) == []
+def test_many_random_runs(name: str, shard: int) -> None:
+    begun = time.process_time()
+    told = tell(name, range(1_000 + shard, 1_000 + SEEDS, SHARDS))
+    rate = len(told) / (time.process_time() - begun)
+    print(f"{name}: {rate:.0f} seeds a second")
+    seeds = "≥ 2,000 seeds, 0 violations of the invariants"
+    record_figure("simulated runs", seeds, len(told), unit="seeds, 0 violations")
+    for what, count in (
+        ("kills", sum(one.kills for one in told)),
+        ("power cuts among them", sum(one.power_cuts for one in told)),
+        ("calls", sum(one.calls for one in told)),
+        ("virtual hours", round(sum(one.seconds for one in told) / 3600)),
+    ):
+        record_figure(f"simulated runs: {what}", "", count)
 
 
+@pytest.mark.parametrize("name", WEATHERS)
+def test_a_seed_tells_one_story(name: str) -> None:
+    """The same in this process and in another that hashes differently."""
+    weather, lives = WEATHERS[name]
+    here = [story(seed, weather, lives=lives).trace for seed in (7, 8)]
+    code = (
+        "from core.engine.stories import story\n"
+        "from core.engine.weathers import WEATHERS\n"
+        f"weather, lives = WEATHERS[{name!r}]\n"
+        "print(*(story(s, weather, lives=lives).trace for s in (7, 8)))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": "tests"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.split() == here
+    assert len(set(here)) == 2
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_planted_bug_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    plant: Callable[[Any], None] = MUTANTS[name]
-    plant(monkeypatch)
-    for seeds in (range(10), range(10, 80), range(80, 200)):
+    MUTANTS[name](monkeypatch)
+    count = 0
+    for seed in range(SEEDS_MAX):
         for weather, lives in WEATHERS.values():
-            for seed in seeds:
-                if run(range(seed, seed + 1), weather, lives):
-                    return
-    pytest.fail(f"{name} was not caught")
+            count += 1
+            wrong = story(seed, weather, lives=lives).wrong
+            if wrong:
+                caught(name, count, wrong[0])
+                return
+            assert count < SEEDS_MAX, f"not caught: {name}"
+
+
+def caught(name: str, count: int, wrong: str) -> None:
+    by = INVARIANTS.match(wrong)
+    assert by is not None, f"by no invariant: {wrong}"
+    told = f"caught in story {count}, by I{by[1]}"
+    print(f"{name}: {told}")
+    record_figure(f"planted bug: {name}", f"≤ {SEEDS_MAX} stories", told)
+    record_figure("planted bugs", "≥ 30, all caught", 1, unit="planted, all caught")
+    slowest = f"≤ {SEEDS_MAX} stories each"
+    record_figure("planted bugs, the last to be caught", slowest, count, highest=True)

@@ -31,7 +31,7 @@ from fanout.decide.admission.pool import Pool
 from fanout.decide.admission.retry import LIMIT_CAUSES, TROUBLE_CAUSES, Verdict
 from fanout.decide.admission.views import limits_of, pool_view
 from fanout.words.events import LimitsLearned
-from fanout.words.model import Cause, Dimension, RowId, Usage
+from fanout.words.model import Cause, Dimension, RowId, Usage, Wait
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
 from fanout.words.snapshot import CeilingView, PoolView
 
@@ -204,6 +204,24 @@ class Account:
         minutes[Dimension.REQUESTS].add_earlier(at, 1)
         minutes[Dimension.INPUT].add_earlier(at, usage.charged_input)
         minutes[Dimension.OUTPUT].add_earlier(at, usage.output_tokens)
+
+    def hold_again(
+        self, pool: str, wait: Wait, at: float, now: float, wall: float
+    ) -> None:
+        """Go on with a hold of an earlier life, which was told at `at`, wall time."""
+        until = wait.until or 0.0
+        # A clock that was set back must not make it longer than it was.
+        left = min(until - wall, until - at)
+        if left > 0:
+            hold = self.pool(pool).hold
+            hold.refused(
+                wait.cause,
+                now,
+                generation=hold.generation,
+                retry_after=left,
+                chance=self.chance,
+                detail=wait.detail,
+            )
 
     # What people and the engine ask.
 
