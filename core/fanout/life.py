@@ -47,6 +47,10 @@ from fanout.world.sleep import watch_sleep
 from fanout.world.snapshots import Publisher
 from fanout.world.threads import RunThread
 from fanout.world.toolloop import ToolLoop
+from fanout.world.waves import Script
+
+PATIENCE = 0.1
+"""Seconds for which the first call waits for a script that computes on."""
 
 Export = Callable[[Snapshot, tuple[str, ...]], list[str]]
 
@@ -240,6 +244,7 @@ class Life:
             tolerance=setting.config.tolerance,
             cancel_script=self.script.cancel,
             timeouts=setting.config.timeouts,
+            script=Script(ask_quiet=self.script.idling.ask, patience=PATIENCE),
         )
 
     def _earlier(self) -> Reuse | None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from fanout.words.ahead import Forecasted, RunsAgain
 from fanout.words.events import (
     AnswerSentBack,
     BatchEnded,
@@ -51,6 +52,11 @@ def describe(record: Record) -> Line | None:
 def _life(event: LifeStarted) -> Line:
     again = f", life {event.life}" if event.life > 1 else ""
     return Line("info", f"run {event.run} begins on {event.endpoint}{again}")
+
+
+def _again(event: RunsAgain) -> Line:
+    detail = f": {event.detail}" if event.detail else ""
+    return Line("info", f"runs again: {event.why}{detail}", event.row)
 
 
 def _refused(event: CallRefused) -> Line:
@@ -124,6 +130,8 @@ def _noted(event: Noted) -> Line:
 _LINES: dict[type, Callable[[Any], Line | None]] = {
     LifeStarted: _life,
     PhaseEntered: lambda e: Line("info", f"phase {e.phase}"),
+    RunsAgain: _again,
+    Forecasted: lambda e: Line("warning" if e.warns else "info", e.text),
     TurnsKept: lambda e: Line("info", f"goes on from turns of {e.source}", e.row),
     CallRefused: _refused,
     BatchPlanned: _batch_planned,

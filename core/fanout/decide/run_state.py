@@ -11,6 +11,7 @@ from fanout.decide.lifecycle import IllegalEvent
 from fanout.decide.open_batches import OpenBatches
 from fanout.decide.pricing import dollars
 from fanout.decide.sums import Ledger, minus
+from fanout.words.ahead import Forecasted
 from fanout.words.events import (
     CallAbandoned,
     CallAnswered,
@@ -69,6 +70,12 @@ class RunState:
         """Wasted usage, by row, that becomes useful if its turns are taken up."""
         self.batches = OpenBatches()
         """Batches of which something is still to come, of any life."""
+        self.again: dict[RowId, str] = {}
+        """Rows of this life that run again although they are known, and why."""
+        self.forecast: Forecasted | None = None
+        """What this life was last expected to take."""
+        self.spent_before = NO_USAGE
+        """What earlier lives had used, useful or not."""
 
     @property
     def run(self) -> str:

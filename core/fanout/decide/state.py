@@ -40,15 +40,14 @@ from fanout.decide.run_state import (
     row_of,
     take_up,
 )
+from fanout.decide.whole_run import WHOLE_RUN
 from fanout.words.events import (
     AnswerSentBack,
     CallAbandoned,
     CallAdmitted,
     CallAnswered,
     CallRefused,
-    CeilingSet,
     LifeStarted,
-    LimitsLearned,
     PhaseEntered,
     Record,
     RowDone,
@@ -57,11 +56,6 @@ from fanout.words.events import (
     RowMissing,
     RowRequeued,
     RowScheduled,
-    RunEnded,
-    RunPaused,
-    RunResumed,
-    ScriptEnded,
-    StopAsked,
     ToolsRan,
     TurnsKept,
 )
@@ -110,6 +104,10 @@ def _life_started(state: RunState, at: float, event: LifeStarted) -> None:
     state.paused = False
     state.ceiling = None
     state.stop = state.script_end = state.end = None
+    state.again = {}
+    state.forecast = None
+    ledger = state.ledger
+    state.spent_before = ledger.useful.usage() + ledger.wasted.usage()
 
 
 def _phase_entered(state: RunState, _at: float, event: PhaseEntered) -> None:
@@ -337,34 +335,6 @@ def _row_dropped(state: RunState, _at: float, event: RowDropped) -> None:
     del state.rows[row.id]
 
 
-def _limits_learned(state: RunState, _at: float, event: LimitsLearned) -> None:
-    state.limits[event.pool] = event
-
-
-def _ceiling_set(state: RunState, _at: float, event: CeilingSet) -> None:
-    state.ceiling = event.ceiling
-
-
-def _run_paused(state: RunState, _at: float, _event: RunPaused) -> None:
-    state.paused = True
-
-
-def _run_resumed(state: RunState, _at: float, _event: RunResumed) -> None:
-    state.paused = False
-
-
-def _stop_asked(state: RunState, _at: float, event: StopAsked) -> None:
-    state.stop = event
-
-
-def _script_ended(state: RunState, _at: float, event: ScriptEnded) -> None:
-    state.script_end = event
-
-
-def _run_ended(state: RunState, _at: float, event: RunEnded) -> None:
-    state.end = event
-
-
 _HANDLERS: Mapping[type, Callable[[RunState, float, Any], None]] = {
     LifeStarted: _life_started,
     PhaseEntered: _phase_entered,
@@ -381,13 +351,7 @@ _HANDLERS: Mapping[type, Callable[[RunState, float, Any], None]] = {
     RowMissing: _row_missing,
     RowRequeued: _row_requeued,
     RowDropped: _row_dropped,
-    LimitsLearned: _limits_learned,
-    CeilingSet: _ceiling_set,
-    RunPaused: _run_paused,
-    RunResumed: _run_resumed,
-    StopAsked: _stop_asked,
-    ScriptEnded: _script_ended,
-    RunEnded: _run_ended,
+    **WHOLE_RUN,
     **batch_facts.FOLDS,
 }
 """`Noted` and facts of newer versions are for the log alone."""

@@ -15,8 +15,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fanout.decide.payload import turns_in
+from fanout.decide.again import parts_of
+from fanout.decide.forecast.outlook import Outlook
+from fanout.decide.payload import BlobRef, turns_in
 from fanout.disk.blobs import Blobs
+from fanout.errors import FanoutError
 from fanout.words.events import (
     AnswerSentBack,
     CallAnswered,
@@ -93,6 +96,26 @@ class Partial:
         return tuple(found)
 
 
+@dataclass(slots=True)
+class Asked:
+    """What was last asked for under a row's name, and how that ended."""
+
+    fingerprint: str
+    opening: Mapping[str, int] | BlobRef
+    """The marks of its parts; a large one is read when somebody asks."""
+    blobs: Blobs
+    kind: MissingKind | None = None
+
+    def parts(self) -> Mapping[str, int]:
+        """The marks of the opening's parts; none where it is damaged."""
+        if isinstance(self.opening, BlobRef):
+            try:
+                self.opening = parts_of(self.blobs.value(self.opening))
+            except FanoutError:
+                self.opening = {}
+        return self.opening
+
+
 class Harvest:
     """Takes in one run's records, then tells what may serve again."""
 
@@ -104,6 +127,11 @@ class Harvest:
         self.results: list[Reusable] = []
         self.superseded: list[Partial] = []
         """What other runs had kept and this one has gone on with."""
+        self.asked: dict[RowId, Asked] = {}
+        """By row; what the newest life still asks for is not in it."""
+        self._asked: dict[RowId, Asked] = {}
+        self.outlook = Outlook()
+        """What its agents have used."""
         self._blobs = blobs
         self._source = source
         self._order: dict[RowId, int] = {}
@@ -128,6 +156,7 @@ class Harvest:
         handler = self._handlers.get(type(record.event))
         if handler is not None:
             handler(record.event)
+            self.outlook.take_in(record)
 
     def finished(self) -> list[Reusable]:
         """Results, in the order in which their rows were asked for.
@@ -149,7 +178,19 @@ class Harvest:
             self._by_content = {(p.fingerprint, p.row.key): p for p in self.partials()}
         return self._by_content.get((fingerprint, key))
 
+    def killed(self) -> None:
+        """No life goes on with what is open."""
+        for row in list(self._asked):
+            self._ended(row, MissingKind.INTERRUPTED)
+
+    def _ended(self, row: RowId, kind: MissingKind | None) -> None:
+        asked = self._asked.pop(row, None) or self.asked.get(row)
+        if asked is not None:
+            asked.kind = kind
+            self.asked[row] = asked
+
     def _life(self, _event: LifeStarted) -> None:
+        self.killed()
         for row in list(self._open):
             self._leave(row)
 
@@ -164,6 +205,9 @@ class Harvest:
         if event.row in self._open:
             self._leave(event.row)
         self._order.setdefault(event.row, len(self._order))
+        opening = event.opening
+        known = opening if isinstance(opening, BlobRef) else parts_of(opening)
+        self._asked[event.row] = Asked(event.spec.fingerprint, known, self._blobs)
         self._open[event.row] = Partial(
             run=self.run,
             row=event.row,
@@ -214,6 +258,7 @@ class Harvest:
         self._add(event.row, kind="correction", problem=event.problem)
 
     def _done(self, event: RowDone) -> None:
+        self._ended(event.row, None)
         partial = self._open.pop(event.row, None)
         if partial is None:
             return
@@ -237,6 +282,7 @@ class Harvest:
         )
 
     def _missing(self, event: RowMissing) -> None:
+        self._ended(event.row, event.kind)
         if event.kind is not MissingKind.STALE:
             return
         # It answers a question that is no longer asked.

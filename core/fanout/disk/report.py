@@ -7,6 +7,7 @@ expected row done. How it is written down is for `report_json` and its kin.
 """
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,8 @@ class Partition:
     """The most that calls without a known end may have cost."""
     doubt_dollars: float | None
     """The same in dollars; None where the model's price is unknown."""
+    again: str = ""
+    """Why it runs again although earlier work knows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +137,15 @@ class Report:
         )
 
     @property
+    def ran_again(self) -> str:
+        """What earlier work knew and could not serve, as a sentence; may be empty."""
+        causes = Counter(p.again.partition(": ")[0] for p in self.partitions if p.again)
+        if not causes:
+            return ""
+        counted = (f"{count:,} because {why}" for why, count in causes.most_common())
+        return f"Ran again, although earlier work knew them: {', '.join(counted)}."
+
+    @property
     def verdict(self) -> str:
         """The run's standing in one word or two."""
         if self.complete:
@@ -155,6 +167,7 @@ def from_snapshot(snapshot: Snapshot, *, generated_at: float) -> Report:
         generated_at=generated_at,
         end=snapshot.end,
         live=snapshot.live,
+        again=snapshot.again,
     )
 
 
@@ -192,6 +205,7 @@ def from_state(
         generated_at=generated_at,
         end=end,
         notes=tuple(notes),
+        again=state.again,
     )
 
 
@@ -207,6 +221,7 @@ def _report(
     end: RunEnd | None,
     notes: tuple[str, ...] = (),
     live: Mapping[RowId, Live] = MappingProxyType({}),
+    again: Mapping[RowId, str] = MappingProxyType({}),
 ) -> Report:
     complete = end is not None and end.complete and counts.done == counts.expected
     killed = end is None and state in {"killed", "crashed"}
@@ -234,7 +249,10 @@ def _report(
         counts=counts,
         totals=totals,
         phases=_phases(phases, rows.values()),
-        partitions=tuple(_partition(row, live.get(row.id)) for row in rows.values()),
+        partitions=tuple(
+            _partition(row, live.get(row.id), again.get(row.id, ""))
+            for row in rows.values()
+        ),
         notes=notes,
     )
 
@@ -265,7 +283,7 @@ def _phases(names: tuple[str, ...], rows: Iterable[Row]) -> tuple[PhaseSummary, 
     )
 
 
-def _partition(row: Row, live: Live | None) -> Partition:
+def _partition(row: Row, live: Live | None, again: str) -> Partition:
     end, spec, tally = row.end, row.spec, row.tally
     output = end.output if end is not None else None
     return Partition(
@@ -286,6 +304,7 @@ def _partition(row: Row, live: Live | None) -> Partition:
         usage=tally.useful + tally.wasted,
         in_doubt=tally.in_doubt,
         doubt_dollars=_dollars(row),
+        again=again,
     )
 
 

@@ -34,6 +34,7 @@ COLUMNS = (
     *TOKENS,
     *(f"in_doubt_{name}" for name in TOKENS),
     "in_doubt_dollars",
+    "again",
 )
 
 _FORMULA = re.compile(
@@ -74,4 +75,5 @@ def _cells(one: Partition) -> list[str | int]:
         *one.usage.as_dict().values(),
         *one.in_doubt.as_dict().values(),
         "" if one.doubt_dollars is None else f"{one.doubt_dollars:.6f}",
+        cell(one.again),
     ]

@@ -130,7 +130,8 @@ def _tokens(report: Report) -> str:
         ("", "input", "output", "cache read", "cache written"),
         ((name, *usage.as_dict().values()) for name, usage in rows),
     )
-    return f"{table}<p>{text(report.throttles)}</p>"
+    again = f"<p>{text(report.ran_again)}</p>" if report.ran_again else ""
+    return f"{table}<p>{text(report.throttles)}</p>{again}"
 
 
 def _partitions(partitions: Iterable[Partition]) -> str:

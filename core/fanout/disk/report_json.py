@@ -103,4 +103,5 @@ def _partition(one: Partition) -> dict[str, Any]:
         "usage": one.usage.as_dict(),
         "in_doubt": one.in_doubt.as_dict(),
         "in_doubt_dollars": one.doubt_dollars,
+        "again": one.again,
     }

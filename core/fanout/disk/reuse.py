@@ -15,10 +15,12 @@ for it is gone.
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from fanout.decide.again import USED_UP, difference, parts_of, was_missing
+from fanout.decide.forecast.outlook import Experience
 from fanout.disk.blobs import Blobs
-from fanout.disk.harvest import Harvest, Partial, Reusable
+from fanout.disk.harvest import Asked, Harvest, Partial, Reusable
 from fanout.disk.reading import read
 from fanout.disk.rundir import read_manifest, run_folders
 from fanout.errors import FanoutError
@@ -36,7 +38,9 @@ class Reuse:
     def __init__(self) -> None:
         self._results: dict[str, list[Reusable]] = defaultdict(list)
         self._partials: dict[str, list[Partial]] = defaultdict(list)
-        self._known: dict[RowId, set[str]] = defaultdict(set)
+        self._asked: dict[RowId, Asked] = {}
+        self.experience = Experience()
+        """What the agents of those runs have used."""
         self.runs: tuple[str, ...] = ()
         """Ids of the runs that were searched, the preferred first."""
         self.notes: list[str] = []
@@ -81,23 +85,32 @@ class Reuse:
             return False
         return True
 
-    def changed(self, row: RowId, fingerprint: str) -> bool:
-        """Say whether the row is known, but only for other content.
+    def again(self, row: RowId, fingerprint: str, opening: Any) -> str:
+        """Say why a row runs again although it is known; empty when it is not.
 
-        Asked after `take` and `partial` have found nothing: this is why.
+        Asked after `take` has found nothing: this is why.
         """
-        known = self._known.get(row, set())
-        return bool(known) and fingerprint not in known
+        asked = self._asked.get(row)
+        if asked is None:
+            return ""
+        same = fingerprint == asked.fingerprint
+        if same and asked.kind is not None:
+            return was_missing(asked.kind)
+        if same:
+            return USED_UP
+        return difference(asked.parts(), parts_of(opening))
 
     def add(self, harvests: Iterable[Harvest]) -> None:
         """Index what runs have left, the preferred run first."""
         harvests = list(harvests)
+        self.experience = Experience([harvest.outlook for harvest in harvests])
         present = {harvest.run for harvest in harvests}
         claimed: dict[tuple[str, str], str] = {}
         superseded = {id(p) for harvest in harvests for p in harvest.superseded}
         for harvest in harvests:
+            for row, asked in harvest.asked.items():
+                self._asked.setdefault(row, asked)
             for result in harvest.finished():
-                self._known[result.row].add(result.fingerprint)
                 if result.run != harvest.run:
                     slot = (result.run, result.fingerprint)
                     holder = claimed.setdefault(slot, harvest.run)
@@ -105,7 +118,6 @@ class Reuse:
                         continue
                 self._results[result.fingerprint].append(result)
             for partial in harvest.partials():
-                self._known[partial.row].add(partial.fingerprint)
                 if id(partial) not in superseded:
                     self._partials[partial.fingerprint].append(partial)
 
@@ -135,7 +147,10 @@ def find_reusable(
     reuse = Reuse()
     harvests: dict[str, Harvest] = {}
     for folder in folders:  # the oldest first: later runs go on with their turns
-        harvests[folder.name] = _harvest(folder, harvests, reuse.notes)
+        harvest = _harvest(folder, harvests, reuse.notes)
+        if folder != current:
+            harvest.killed()
+        harvests[folder.name] = harvest
     reuse.runs = tuple(reversed(harvests))
     reuse.add(reversed(harvests.values()))
     return reuse

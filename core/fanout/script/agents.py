@@ -55,6 +55,7 @@ class Plan:
             system=self.system,
             inputs=self.inputs.text,
             input_digests=self.inputs.digests,
+            reads=self.inputs.reads,
             schema=None if self.schema is None else self.schema.wire,
             validate=None if self.schema is None else self.schema.validate,
             tools=self.tools,

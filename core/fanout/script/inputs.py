@@ -50,6 +50,8 @@ class Rendered:
     """Rows whose results are in it, missing ones included."""
     holes: tuple[RowId, ...] = ()
     """Those of them that were missing."""
+    reads: int = 0
+    """Bytes of the files of which the text is only a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class _Block:
     text: str
     outline: str
     digests: tuple[str, ...] = ()
+    reads: int = 0
 
 
 def render(inputs: Any, *, readable: frozenset[str] = frozenset()) -> Rendered:
@@ -82,6 +85,7 @@ def render(inputs: Any, *, readable: frozenset[str] = frozenset()) -> Rendered:
         digests=(_sha256(whole.outline), *whole.digests),
         sources=sources,
         holes=holes,
+        reads=whole.reads,
     )
 
 
@@ -210,9 +214,11 @@ def _item(item: Item, readable: frozenset[str]) -> _Block:
 def _files(part: Partition, readable: frozenset[str]) -> _Block:
     from fanout.script import partition  # noqa: PLC0415  reads files
 
-    text = partition.render(part, inline=part.root not in readable)
+    listed = part.root in readable
+    text = partition.render(part, inline=not listed)
     names = {"key": part.key}
-    made = _Block(text, f"partition {part.digest}", (part.digest,))
+    reads = sum(piece.bytes for piece in part.pieces) if listed else 0
+    made = _Block(text, f"partition {part.digest}", (part.digest,), reads)
     return _tagged("files", names, made)
 
 
@@ -228,7 +234,10 @@ def _tagged(tag: str, names: Mapping[str, str], inner: _Block) -> _Block:
     attributes = "".join(f' {name}="{escape(text)}"' for name, text in names.items())
     head, tail = f"<{tag}{attributes}>\n", f"\n</{tag}>"
     return _Block(
-        f"{head}{inner.text}{tail}", f"{head}{inner.outline}{tail}", inner.digests
+        f"{head}{inner.text}{tail}",
+        f"{head}{inner.outline}{tail}",
+        inner.digests,
+        inner.reads,
     )
 
 
@@ -238,6 +247,7 @@ def _joined(blocks: Iterable[_Block], between: str = "\n") -> _Block:
         between.join(block.text for block in made),
         between.join(block.outline for block in made),
         tuple(digest for block in made for digest in block.digests),
+        sum(block.reads for block in made),
     )
 
 

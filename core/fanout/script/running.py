@@ -25,6 +25,7 @@ from typing import Any
 from fanout.errors import Incomplete, UsageError
 from fanout.script import loading
 from fanout.script.heartbeat import Heartbeat
+from fanout.script.idling import Idling
 from fanout.script.plain import jsonable
 from fanout.script.session import ScriptPort, Session, make_current
 
@@ -73,6 +74,7 @@ class ScriptThread:
         self._load = load
         self._options = options
         self._on_end = on_end
+        self.idling = Idling(port.quiet)
         self._lock = threading.Lock()
         self._told = False
         self._reason: str | None = None
@@ -136,7 +138,7 @@ class ScriptThread:
         return ScriptEnd(outcome="returned", value=_plain(value))
 
     def _on_loop(self, main: Coroutine[Any, Any, Any]) -> Any:
-        loop = asyncio.new_event_loop()
+        loop = self.idling.new_loop()
         loop.set_exception_handler(self._complain)
         asyncio.set_event_loop(loop)
         heart = Heartbeat(loop, str(self._load.path), self.session.port.note)
@@ -149,6 +151,7 @@ class ScriptThread:
             return loop.run_until_complete(self._task)
         finally:
             heart.stop()
+            self.idling.ended()
             try:
                 self._clean(loop)
             finally:

@@ -10,6 +10,7 @@ from typing import cast
 
 from fanout.decide.open_batches import Member
 from fanout.decide.state import RunState, apply
+from fanout.words.ahead import Forecasted, RunsAgain
 from fanout.words.events import (
     AnswerSentBack,
     BatchEnded,
@@ -116,6 +117,14 @@ class Story:
             ),
             Observed(pools=[], gates={}, ceiling=[4, None, 1]),
             StopAsked(mode="drain", cause="quit"),
+            RunsAgain(row=self._random.choice(self._ids), why="its inputs changed"),
+            Forecasted(
+                reused=96,
+                kept=1,
+                again={"its prompt changed": 5},
+                figures={"agents": 6, "seconds": None},
+                text="reuses 96, will run 6",
+            ),
             ScriptEnded(outcome="returned", value={"a": [1, None]}),
         ]
         return self._random.choice(choices)

@@ -5,15 +5,15 @@ These are the journal's records: folding them in order gives run state
 carries plain JSON values only. Fields named in `PAYLOADS` may be large; the
 codec moves big ones into a blob beside the journal.
 
-Which facts must be on disk before the world may act on them is said here, in
-`DURABLE`: the intent before its send, the answer before the next turn, an end
-before it is shown.
+`DURABLE` are those that must be on disk before the world may act on them: the
+intent before its send, the answer before the next turn, an end before it is shown.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fanout.words.ahead import Forecasted, RunsAgain
 from fanout.words.model import MissingKind, Need, RowId, RowSpec, Usage
 from fanout.words.observed import Observed
 
@@ -331,6 +331,8 @@ Event = (
     | PhaseEntered
     | RowExpected
     | RowScheduled
+    | RunsAgain
+    | Forecasted
     | TurnsKept
     | CallAdmitted
     | BatchPlanned

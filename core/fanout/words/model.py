@@ -101,6 +101,8 @@ class Cause(StrEnum):
     """The journal cannot be written; nothing is sent that could not be kept."""
     LOOKUP = "looking up earlier work"
     GATHERING = "gathers for a batch"
+    ANSWER = "waits for your answer"
+    """What it will cost was said; somebody is asked whether it may."""
     # throttled: the service's reasons
     LIMIT = "429 limit"
     RAMP = "429 ramp"
@@ -202,6 +204,11 @@ class RowSpec:
     max_turns: int
     estimate: int
     """Expected input tokens of the first call."""
+    size: int = 0
+    """Bytes of the first call."""
+    reads: int = 0
+    """Bytes of the files that its tools are pointed at."""
+    tools: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ class AgentOrder:
     """The rendered inputs, completeness statements included; empty for none."""
     input_digests: tuple[str, ...]
     """Digests of the inputs, for the fingerprint."""
+    reads: int = 0
+    """Bytes of the files that the agent is to read with its tools."""
     schema: Mapping[str, Any] | None
     """JSON schema of the output; None asks for text."""
     validate: Validate | None
@@ -131,3 +133,6 @@ class EnginePort(Protocol):
 
     def note(self, source: str, text: str) -> None:
         """Put a line into the log."""
+
+    def quiet(self, number: int) -> None:
+        """The script waits; the number is the question's that this answers."""

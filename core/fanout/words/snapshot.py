@@ -8,6 +8,7 @@ from the decision that acted (`Gate`), never from a second calculation.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from fanout.words.ahead import Forecasted
 from fanout.words.model import Cause, Dimension, Row, RowId, Status, Usage
 
 
@@ -197,3 +198,7 @@ class Snapshot:
     end: RunEnd | None = None
     disk: str = ""
     """What a disk refuses, while it does: nothing new is sent."""
+    again: Mapping[RowId, str] = field(default_factory=dict)
+    """Rows that run again although earlier work knows them, and why."""
+    forecast: Forecasted | None = None
+    """What this life was last said to take, all its waves together."""

@@ -13,6 +13,7 @@ nothing of their own here.
 
 from collections.abc import Callable, Sequence
 
+from fanout.decide.again import UNUSABLE
 from fanout.decide.conversation import (
     CORRECTIONS_MAX,
     Check,
@@ -23,15 +24,15 @@ from fanout.decide.conversation import (
     corrections,
     next_step,
 )
+from fanout.words.ahead import RunsAgain
 from fanout.words.events import (
     AnswerSentBack,
     Noted,
-    RowRequeued,
     RowScheduled,
     ToolsRan,
     TurnsKept,
 )
-from fanout.words.model import Cause, MissingKind, RowId, Status
+from fanout.words.model import Cause, MissingKind, RowId
 from fanout.words.orders import AgentOrder
 from fanout.words.outcome import Answered, Outcome
 from fanout.words.snapshot import Live
@@ -43,6 +44,7 @@ from fanout.world.openings import ERRORS, Defaults, opening_of, spec_of, wrote_o
 from fanout.world.performers import Performers
 from fanout.world.request import Request
 from fanout.world.rows import Rows, Work
+from fanout.world.waves import Waves
 
 
 class Agents:
@@ -56,6 +58,7 @@ class Agents:
         calls: Calls,
         performers: Performers,
         defaults: Defaults,
+        waves: Waves,
         stopping: Callable[[], tuple[MissingKind, str] | None],
     ) -> None:
         self._core = core
@@ -63,6 +66,7 @@ class Agents:
         self._calls = calls
         self._performers = performers
         self._defaults = defaults
+        self._waves = waves
         self._stopping = stopping
 
     # -- orders ------------------------------------------------------------
@@ -78,7 +82,7 @@ class Agents:
                 work.recorded = False
                 self._rows.tell_again(work)
                 continue
-            self._record(work)
+            self.record(work)
             stop = self._stopping()
             if order.upstream is not None:
                 self._rows.missing(order.row, MissingKind.UPSTREAM, order.upstream)
@@ -86,12 +90,14 @@ class Agents:
                 self._rows.missing(order.row, *stop)
             else:
                 wanted.append(work)
-        self._look_up(wanted)
+        self.look_up(wanted)
 
-    def _look_up(self, works: Sequence[Work]) -> None:
+    def look_up(self, works: Sequence[Work]) -> None:
+        """Search earlier work for these rows; ends in `looked_up`."""
         for work in works:
             work.sought = True
         if works:
+            self._waves.sought(len(works))
             self._performers.look_up(works)
 
     def _work(self, message: AgentsCame, order: AgentOrder) -> Work:
@@ -105,7 +111,8 @@ class Agents:
             on_reopen=message.on_reopen,
         )
 
-    def _record(self, work: Work) -> None:
+    def record(self, work: Work) -> None:
+        """Journal that the script asked for a row."""
         row = work.order.row
         self._rows.enter_phase(row.phase, None)
         opening = work.conversation.opening
@@ -117,12 +124,13 @@ class Agents:
             work = self._rows.works[found.row]
             work.sought = False
             if self._rows.is_open(found.row):
-                self._begin(work, found)
+                self.begin(work, found)
             else:
                 # It is used up by now: kept for whoever reopens the row.
                 work.found = found
 
-    def _begin(self, work: Work, found: Found) -> None:
+    def begin(self, work: Work, found: Found) -> None:
+        """Begin a row with what earlier work offers it."""
         row = found.row
         if found.note:
             self._core.record(Noted(source="log", text=found.note, row=row))
@@ -132,9 +140,10 @@ class Agents:
             return
         if found.done:
             self._reuse(found)
+            self._waves.found(found)
             return
-        if found.entries:
-            self._hold(work, found)
+        kept = bool(found.entries) and self._hold(work, found)
+        self._waves.found(found, kept=kept)
         self.advance(row)
 
     def _reuse(self, found: Found) -> None:
@@ -148,13 +157,15 @@ class Agents:
             files=(found.files_read, found.files_written),
         )
 
-    def _hold(self, work: Work, found: Found) -> None:
+    def _hold(self, work: Work, found: Found) -> bool:
+        """Hold turns of an earlier life, if they can still lead somewhere."""
         kept = Conversation(work.conversation.opening, found.entries)
         if isinstance(next_step(kept), End):
             # Its turns led to an end already; only new ones can lead elsewhere.
-            return
+            return False
         work.conversation = kept
         work.kept = found
+        return True
 
     def _take_up(self, work: Work) -> None:
         """Go on with held turns: from here on they are this row's own."""
@@ -189,12 +200,18 @@ class Agents:
                 self._fail(work, step.kind, step.reason)
             case _ if stop is not None:
                 self._rows.missing(row, *stop, work.last_text())
-            case RunTools():
-                names = ", ".join(str(use.get("name")) for use in step.uses)
-                self._show(row, Cause.TOOLS, names)
-                self._performers.run_tools(work, step.uses)
-            case Send():
-                self._ask(work)
+            case RunTools() | Send():
+                if self._waves.admits(row, lambda: self.advance(row)):
+                    self._spend(work, step)
+
+    def _spend(self, work: Work, step: RunTools | Send) -> None:
+        """Take a step that costs something, or may have effects."""
+        if isinstance(step, Send):
+            self._ask(work)
+            return
+        names = ", ".join(str(use.get("name")) for use in step.uses)
+        self._show(work.order.row, Cause.TOOLS, names)
+        self._performers.run_tools(work, step.uses)
 
     def _ask(self, work: Work) -> None:
         self._calls.ask(
@@ -310,10 +327,10 @@ class Agents:
 
     def _begin_anew(self, work: Work, problem: str) -> None:
         """What an earlier life had left cannot be used, and nothing is left to say."""
-        text = f"starts over: its earlier answer cannot be used: {problem}"
-        self._core.record(Noted(source="log", text=text, row=work.order.row))
+        row = work.order.row
+        self._core.record(RunsAgain(row=row, why=UNUSABLE, detail=problem))
         work.start_over()
-        self.advance(work.order.row)
+        self.advance(row)
 
     def _send_back(self, work: Work, problem: str) -> None:
         # Not durable: a life that lost it holds the same answer against the same
@@ -333,46 +350,7 @@ class Agents:
         wall = self._core.clock.wall()
         self._core.live[row] = Live(cause=cause, note=note.strip(), active_at=wall)
 
-    # -- requeue -----------------------------------------------------------
-
-    def requeue(self, row: RowId) -> bool:
-        """Reopen a missing row; says whether it could be."""
-        work = self._rows.works.get(row)
-        known = self._core.state.rows.get(row)
-        if work is None or known is None or known.status is not Status.MISSING:
-            return False
-        if work.order.upstream is not None or self._stopping() is not None:
-            return False
-        if self._is_outdated(work):
-            return False
-        fresh = _must_start_over(work)
-        if fresh:
-            work.start_over()
-        self._core.record(RowRequeued(row=row, fresh=fresh))
-        work.on_reopen(row)
-        self._go_on_reopened(work)
-        return True
-
-    def _is_outdated(self, work: Work) -> bool:
-        """A hole among its inputs was filled since: only the script can ask anew."""
-        rows = self._core.state.rows
-        holes = (rows.get(hole) for hole in work.order.holes)
-        return any(hole and hole.status is Status.DONE for hole in holes)
-
-    def _go_on_reopened(self, work: Work) -> None:
-        found, work.found = work.found, None
-        if not work.recorded:
-            work.recorded = True
-            self._record(work)
-            self._look_up([work])
-        elif found is not None and found.problem:
-            work.sought = True
-            self._performers.restore(work, found)
-        elif found is not None:
-            self._begin(work, found)
-        elif not work.sought:
-            # Else what is being looked up decides how it begins.
-            self.advance(work.order.row)
+    # -- giving up ----------------------------------------------------------
 
     def give_up_tools(self, row: RowId) -> None:
         """The row ends while its tools run, or its answer is checked."""
@@ -386,9 +364,3 @@ class Agents:
             work = self._rows.works.get(row)
             if work is not None and self._rows.is_open(row):
                 self._rows.missing(row, kind, reason, work.last_text())
-
-
-def _must_start_over(work: Work) -> bool:
-    """A conversation whose next step is its end would only end again."""
-    step = next_step(work.conversation)
-    return isinstance(step, End) or (isinstance(step, Check) and work.judged)

@@ -43,6 +43,7 @@ class Sought:
 
     order: Any
     spec: RowSpec
+    opening: Mapping[str, Any]
 
 
 def kept_turn(line: ClientLine, order: ClientOrder) -> Mapping[str, Any] | None:

@@ -36,6 +36,7 @@ from fanout.world.messages import ClientCame, ClientGone, Found, LookedUp
 from fanout.world.openings import MAX_TOKENS, Defaults
 from fanout.world.request import Request
 from fanout.world.rows import Rows
+from fanout.world.waves import Waves
 
 MESSAGES = "/v1/messages"
 NATURAL = ("end_turn", "stop_sequence", "tool_use", "pause_turn")
@@ -71,6 +72,7 @@ class Clients:
         calls: Calls,
         api: Passthrough,
         seeker: Seeker,
+        waves: Waves,
         defaults: Defaults,
     ) -> None:
         self._core = core
@@ -78,6 +80,7 @@ class Clients:
         self._calls = calls
         self._api = api
         self._seeker = seeker
+        self._waves = waves
         self._defaults = defaults
         self._lines: dict[RowId, ClientLine] = {}
         self._histories = Histories()
@@ -163,6 +166,7 @@ class Clients:
             input_digests=(),
             tool_versions={},
         )
+        size = size_of(order.body)
         spec = RowSpec(
             kind="client",
             model=model,
@@ -170,7 +174,9 @@ class Clients:
             fingerprint=mark,
             max_tokens=max_tokens_of(order.body, MAX_TOKENS),
             max_turns=0,
-            estimate=self._core.expect_input(model, row.phase, size_of(order.body)),
+            estimate=self._core.expect_input(model, row.phase, size),
+            size=size,
+            tools=bool(order.body.get("tools")),
         )
         line = ClientLine(row, keyed, spec)
         if self._rows.already_ended(row):
@@ -178,7 +184,8 @@ class Clients:
             return line
         self._rows.enter_phase(row.phase, None)
         self._core.record(RowScheduled(row=row, spec=spec, opening=dict(order.body)))
-        sought = Sought(order=Wanted(row), spec=spec)
+        sought = Sought(order=Wanted(row), spec=spec, opening=order.body)
+        self._waves.sought(1)
         self._seeker.look_up([sought])
         return line
 
@@ -197,6 +204,7 @@ class Clients:
         line.ready = True
         if not self._rows.is_open(line.row):
             return
+        self._waves.found(found, kept=bool(found.entries))
         if found.done and not line.keyed:
             self._rows.done(line.row, value=found.value, reused_from=found.source)
             self._forget(line)
@@ -225,12 +233,22 @@ class Clients:
             turn = kept_turn(line, line.busy.order)
             if turn is None:
                 line.asked = True
-                self._ask(line, line.busy.order)
+                self._ask_in_turn(line, line.busy)
                 return
             message, line.busy = line.busy, None
             line.turns.append(turn)
             line.failed = None
             self._answer(message, ClientReply(status=200, message=turn["message"]))
+
+    def _ask_in_turn(self, line: ClientLine, message: ClientCame) -> None:
+        """Ask once the row may spend, if the script still waits for it then."""
+
+        def go() -> None:
+            if line.busy is message and self._rows.is_open(line.row):
+                self._ask(line, message.order)
+
+        if self._waves.admits(line.row, go):
+            go()
 
     def _ask(self, line: ClientLine, order: ClientOrder) -> None:
         known = self._histories.look_up(order.body)

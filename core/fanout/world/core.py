@@ -25,9 +25,16 @@ from typing import Any, Protocol
 from fanout.decide.admission.account import Account
 from fanout.decide.admission.estimate import Estimator
 from fanout.decide.admission.planner import Decision
+from fanout.decide.forecast.outlook import Outlook
 from fanout.decide.logline import describe
 from fanout.decide.state import RunState, apply
-from fanout.words.events import DURABLE, Event, Noted, Record
+from fanout.words.ahead import Forecasted
+from fanout.words.events import (
+    DURABLE,
+    Event,
+    Noted,
+    Record,
+)
 from fanout.words.model import RowId
 from fanout.words.snapshot import Live, LogLine
 from fanout.world.clock import Clock
@@ -75,6 +82,8 @@ class Core:
         self.account = account
         self.estimator = estimator
         self.clock = clock
+        self.outlook = Outlook()
+        """What is left to do, and what agents of this run have used."""
         self.decision = Decision(starts=(), gates={}, look_again=None)
         """The last plan: what the screen says about waits."""
         self.live: dict[RowId, Live] = {}
@@ -147,6 +156,7 @@ class Core:
         """Journal and apply a fact; returns its number."""
         record = self.store.append(event, self.clock.wall())
         apply(self.state, record)
+        self.outlook.take_in(record)
         if isinstance(event, DURABLE):
             self.durable_seq = record.seq
         line = describe(record)
@@ -158,7 +168,7 @@ class Core:
                     level=line.level,
                     text=line.text,
                     row=line.row,
-                    said=isinstance(event, Noted),
+                    said=isinstance(event, Noted | Forecasted),
                 )
             )
         return record.seq

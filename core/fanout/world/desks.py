@@ -21,10 +21,12 @@ from fanout.world.core import Core
 from fanout.world.lookup import Lookup
 from fanout.world.openings import Defaults
 from fanout.world.performers import Apart, Performers, Threads
+from fanout.world.requeues import Requeues
 from fanout.world.rows import Rows
 from fanout.world.snapshots import Publisher
 from fanout.world.stale import Stale
 from fanout.world.stopping import Stopping
+from fanout.world.waves import Script, Waves
 
 
 class ApiPort(Protocol):
@@ -68,6 +70,7 @@ class World:
     tolerance: Tolerance
     cancel_script: Callable[[str], None]
     timeouts: Timeouts = Timeouts()
+    script: Script = Script()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,18 +83,21 @@ class Desks:
     clients: Clients
     stopping: Stopping
     stale: Stale
+    waves: Waves
+    requeues: Requeues
 
 
-def build_desks(core: Core, world: World) -> Desks:
-    """Return the desks of one life."""
-    stopping = Stopping(
+def _stopping(core: Core, world: World) -> Stopping:
+    return Stopping(
         core,
         tolerance=world.tolerance,
         cancel_script=world.cancel_script,
         publisher=world.publisher,
     )
-    rows = Rows(core, lambda output: str(Path(world.folder.path, output)))
-    calls = Calls(
+
+
+def _calls(core: Core, world: World, stopping: Stopping) -> Calls:
+    return Calls(
         core,
         world.api,
         purse=world.purse,
@@ -99,19 +105,32 @@ def build_desks(core: Core, world: World) -> Desks:
         on_account=stopping.account_refuses,
         timeouts=world.timeouts,
     )
-    performers = Performers(
+
+
+def _performers(core: Core, world: World) -> Performers:
+    return Performers(
         core,
         folder=world.folder,
         lookup=world.lookup,
         threads=world.threads,
         apart=world.apart,
     )
+
+
+def build_desks(core: Core, world: World) -> Desks:
+    """Return the desks of one life."""
+    stopping = _stopping(core, world)
+    rows = Rows(core, lambda output: str(Path(world.folder.path, output)))
+    calls = _calls(core, world, stopping)
+    performers = _performers(core, world)
+    waves = Waves(core, world.script)
     agents = Agents(
         core,
         rows=rows,
         calls=calls,
         performers=performers,
         defaults=world.defaults,
+        waves=waves,
         stopping=stopping.cause,
     )
     clients = Clients(
@@ -120,10 +139,15 @@ def build_desks(core: Core, world: World) -> Desks:
         calls=calls,
         api=world.api,
         seeker=performers,
+        waves=waves,
         defaults=world.defaults,
     )
     stopping.connect(
-        rows, calls, finish_clients=clients.finish, stop_tools=agents.stop_tools
+        rows,
+        calls,
+        finish_clients=clients.finish,
+        stop_tools=agents.stop_tools,
+        before_end=waves.finish,
     )
     return Desks(
         rows=rows,
@@ -132,4 +156,13 @@ def build_desks(core: Core, world: World) -> Desks:
         clients=clients,
         stopping=stopping,
         stale=Stale(core, rows, calls, agents.give_up_tools),
+        waves=waves,
+        requeues=Requeues(
+            core,
+            rows=rows,
+            agents=agents,
+            performers=performers,
+            waves=waves,
+            stopping=stopping.cause,
+        ),
     )

@@ -98,7 +98,8 @@ class Engine:
             said.Came: calls.came,
             said.ToolsCame: agents.tools_came,
             said.Checked: agents.checked,
-            said.LookedUp: lambda m: agents.looked_up(desks.clients.looked_up(m)),
+            said.LookedUp: self._looked_up,
+            said.Quiet: desks.waves.quiet,
             ask.Pause: lambda _: self._pause(paused=True),
             ask.Resume: lambda _: self._pause(paused=False),
             ask.SetCeiling: lambda m: self._set_ceiling(m.ceiling),
@@ -138,12 +139,16 @@ class Engine:
         for message in core.drain():
             if isinstance(message, BaseException):
                 raise message
-            if type(message) in SCRIPTS and self._is_too_late():
+            of_script = type(message) in SCRIPTS
+            if of_script:
+                self.desks.waves.stir()
+            if of_script and self._is_too_late():
                 self._refuse(message)
             else:
                 self._handlers[type(message)](message)
         core.committed()
         core.run_due()
+        self.desks.waves.settle()
         self._plan()
         core.committed()
         self._settle()
@@ -160,6 +165,11 @@ class Engine:
     def _client_came(self, message: said.ClientCame) -> None:
         self.desks.stopping.hold_to_tolerance((message.order.phase,))
         self.desks.clients.came(message)
+
+    def _looked_up(self, message: said.LookedUp) -> None:
+        desks = self.desks
+        desks.waves.looked_up(message)
+        desks.agents.looked_up(desks.clients.looked_up(message))
 
     def _is_too_late(self) -> bool:
         """The run has ended: what a thread of the script still asks is not done."""
@@ -258,7 +268,7 @@ class Engine:
             every = self.core.state.rows.values()
             rows = tuple(r.id for r in every if r.status is Status.MISSING)
         self.desks.calls.models.forget()
-        reopened = sum(self.desks.agents.requeue(row) for row in rows)
+        reopened = sum(self.desks.requeues.requeue(row) for row in rows)
         left = len(rows) - reopened
         if left:
             text = f"{left} of {len(rows)} rows cannot be requeued: resume the run"

@@ -12,8 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from fanout.decide.again import CHANGED_FILE
+from fanout.decide.forecast.outlook import Experience
 from fanout.errors import FanoutError
-from fanout.words.model import RowId
+from fanout.words.model import RowId, RowSpec
 from fanout.world.messages import Found
 
 
@@ -42,8 +44,37 @@ class Earlier(Protocol):
         """Return a half-done conversation, or None."""
         ...
 
-    def changed(self, row: RowId, fingerprint: str) -> bool:
-        """Say whether the row is known under another fingerprint only."""
+    def again(self, row: RowId, fingerprint: str, opening: Any) -> str:
+        """Say why a row runs again although it is known; empty when it is not."""
+        ...
+
+    @property
+    def results(self) -> int:
+        """Results that nobody has taken yet."""
+        ...
+
+    @property
+    def experience(self) -> Experience:
+        """What agents of earlier runs have used."""
+        ...
+
+
+class Sought(Protocol):
+    """A row that looks for earlier work."""
+
+    @property
+    def order(self) -> Any:
+        """An `Order`."""
+        ...
+
+    @property
+    def spec(self) -> RowSpec:
+        """Its spec; the fingerprint is in it."""
+        ...
+
+    @property
+    def opening(self) -> Any:
+        """What its first request is made of."""
         ...
 
 
@@ -63,36 +94,43 @@ class Lookup:
         self._earlier: Earlier | None = None
         self._digest = digest
         self._restore = restore
+        self.results = 0
+        """Results that there were before anybody took one."""
+        self.experience: Experience | None = None
+        """What agents of earlier runs have used."""
         # One result must not serve two rows, whichever thread asks.
         self._lock = threading.Lock()
 
-    def find(self, wanted: Sequence[tuple[Order, str]]) -> list[Found]:
-        """Return what there is for each order and fingerprint, in order."""
+    def find(self, wanted: Sequence[Sought]) -> list[Found]:
+        """Return what there is for each row, in order."""
         with self._lock:
             if not self._loaded:
                 self._earlier = self._load()
                 self._loaded = True
-            return [self._one(order, mark) for order, mark in wanted]
+                if self._earlier is not None:
+                    self.results = self._earlier.results
+                    self.experience = self._earlier.experience
+            return [self._one(one) for one in wanted]
 
-    def _one(self, order: Order, mark: str) -> Found:
-        row = order.row
+    def _one(self, sought: Sought) -> Found:
+        order, mark = sought.order, sought.spec.fingerprint
+        row: RowId = order.row
         if self._earlier is None:
             return Found(row=row)
         done = self._earlier.take(mark, row.key)
         if done is not None:
             return self._finished(order, done)
         partial = self._earlier.partial(mark, row.key)
+        why = self._earlier.again(row, mark, sought.opening)
         if partial is not None:
-            return self._half_done(row, partial)
-        if self._earlier.changed(row, mark):
-            return Found(row=row, note="starts over: what determines it has changed")
-        return Found(row=row)
+            return self._half_done(row, partial, why)
+        return Found(row=row, again=why)
 
     def _finished(self, order: Order, done: Any) -> Found:
         row = order.row
         moved = self._moved(done.files_read, done.files_written)
         if moved:
-            return Found(row=row, note=f"starts over: {moved} has changed since")
+            return Found(row=row, again=CHANGED_FILE, detail=moved)
         found = Found(
             row=row,
             source=done.run,
@@ -117,12 +155,13 @@ class Lookup:
             problem = f"it is done, and its output cannot be written again: {error}"
         return replace(found, note=note, problem=problem)
 
-    def _half_done(self, row: RowId, partial: Any) -> Found:
+    def _half_done(self, row: RowId, partial: Any, why: str) -> Found:
         moved = self._moved(partial.files_read, partial.files_written)
         if moved:
-            return Found(row=row, note=f"starts over: {moved} has changed since")
+            return Found(row=row, again=CHANGED_FILE, detail=moved)
         return Found(
             row=row,
+            again=why,
             source=partial.run,
             entries=tuple(partial.entries),
             files_read=partial.files_read,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fanout.decide.forecast.outlook import Experience
 from fanout.words.model import MissingKind, RowId, Usage
 from fanout.words.orders import AgentOrder, ClientOrder, ClientReply, RowOutcome
 from fanout.words.outcome import Limits, Outcome
@@ -169,7 +170,11 @@ class Found:
     entries: tuple[Any, ...] = ()
     """Turns to go on from, where the row was not done."""
     note: str = ""
-    """Why nothing could be reused although the key is known."""
+    """What is to be said of what is reused: its output was edited."""
+    again: str = ""
+    """Why it runs again, or goes on, although the row is known."""
+    detail: str = ""
+    """More of that: the file that changed."""
     problem: str = ""
     """Why a finished result cannot be put where this run expects it."""
 
@@ -179,6 +184,18 @@ class LookedUp:
     """Earlier work was searched for these rows."""
 
     found: tuple[Found, ...]
+    earlier: int = 0
+    """Results that there were before anybody took one."""
+    experience: Experience | None = None
+    """What agents of earlier runs have used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """The script waits: what was asked of it is all that comes for now."""
+
+    number: int
+    """Of the question that this answers."""
 
 
 @dataclass(frozen=True, slots=True)

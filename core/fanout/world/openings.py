@@ -97,6 +97,7 @@ def spec_of(
     `estimate` gives the input tokens of a model, a phase and so many bytes.
     """
     model = opening["model"]
+    size = new_bytes(Conversation(opening))
     return RowSpec(
         kind="agent",
         model=model,
@@ -112,5 +113,8 @@ def spec_of(
         schema=order.schema is not None,
         max_tokens=opening["max_tokens"],
         max_turns=opening["max_turns"],
-        estimate=estimate(model, order.row.phase, new_bytes(Conversation(opening))),
+        estimate=estimate(model, order.row.phase, size),
+        size=size,
+        reads=order.reads,
+        tools=bool(order.tools),
     )

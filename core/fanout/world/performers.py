@@ -9,7 +9,7 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from fanout.decide.hollow import hollow, is_blank
 from fanout.disk.plain import to_json
@@ -19,11 +19,11 @@ from fanout.files.outputs import OutputFolder, Problem, encode_output
 from fanout.files.safecall import Guarded
 from fanout.files.safefile import sha256
 from fanout.files.tools import WriteOutput
-from fanout.words.model import MissingKind, RowId, RowSpec
+from fanout.words.model import MissingKind, RowId
 from fanout.words.orders import AgentOrder
 from fanout.words.tools import Tool, ToolResult
 from fanout.world.core import Core
-from fanout.world.lookup import Lookup, Order
+from fanout.world.lookup import Lookup, Order, Sought
 from fanout.world.messages import Checked, Found, LookedUp, NoRoom, ToolsCame
 from fanout.world.openings import last_output, wrote_output
 from fanout.world.rows import Work
@@ -37,20 +37,6 @@ Apart = Callable[[Coroutine[Any, Any, ToolResult]], Awaitable[ToolResult]]
 
 ROOM_SECONDS = 2.0
 """How long an output that found no room is left alone."""
-
-
-class Sought(Protocol):
-    """A row that looks for earlier work."""
-
-    @property
-    def order(self) -> Any:
-        """An `Order`."""
-        ...
-
-    @property
-    def spec(self) -> RowSpec:
-        """Its spec; the fingerprint is in it."""
-        ...
 
 
 class Performers:
@@ -76,12 +62,12 @@ class Performers:
 
     def look_up(self, works: Sequence[Sought]) -> None:
         """Search earlier work for these rows; ends in `LookedUp`."""
-        wanted: list[tuple[Order, str]] = [(w.order, w.spec.fingerprint) for w in works]
-        self._core.spawn(self._look_up(wanted), "look up earlier work")
+        self._core.spawn(self._look_up(tuple(works)), "look up earlier work")
 
-    async def _look_up(self, wanted: Sequence[tuple[Order, str]]) -> None:
-        found = await self._threads(self._lookup.find, wanted)
-        self._core.put(LookedUp(tuple(found)))
+    async def _look_up(self, works: Sequence[Sought]) -> None:
+        found = await self._threads(self._lookup.find, works)
+        known = self._lookup
+        self._core.put(LookedUp(tuple(found), known.results, known.experience))
 
     def restore(self, work: Work, found: Found) -> None:
         """Try again to put a finished output in place; ends in `LookedUp`."""

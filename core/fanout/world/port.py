@@ -52,3 +52,7 @@ class Port:
     def note(self, source: str, text: str) -> None:
         """Put a line into the log."""
         self._post(Note(source, text))
+
+    def quiet(self, number: int) -> None:
+        """The script waits."""
+        self._post(said.Quiet(number))

@@ -53,6 +53,11 @@ class Work:
     step: int = 0
     """Counts what was begun; what comes back from an earlier step is late news."""
 
+    @property
+    def opening(self) -> Mapping[str, Any]:
+        """What its first request is made of."""
+        return self.conversation.opening
+
     def begin(self) -> int:
         """A new step begins; results of earlier ones count no more."""
         self.step += 1

@@ -76,6 +76,8 @@ class Publisher:
             log=log[-LOG_TAIL:],
             end=self.end,
             disk=core.disk,
+            again=dict(state.again),
+            forecast=state.forecast,
         )
 
     def admission(

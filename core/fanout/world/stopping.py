@@ -59,6 +59,7 @@ class Stopping:
         self.calls: Calls
         self._finish_clients: Callable[[], None]
         self._stop_tools: Callable[[MissingKind, str], None]
+        self._before_end: Callable[[], None]
 
     def connect(
         self,
@@ -67,12 +68,14 @@ class Stopping:
         *,
         finish_clients: Callable[[], None],
         stop_tools: Callable[[MissingKind, str], None],
+        before_end: Callable[[], None],
     ) -> None:
         """Name what this desk needs of the others."""
         self.rows = rows
         self.calls = calls
         self._finish_clients = finish_clients
         self._stop_tools = stop_tools
+        self._before_end = before_end
 
     @property
     def asked(self) -> bool:
@@ -189,6 +192,7 @@ class Stopping:
         state = core.state
         script = state.script_end
         assert script is not None
+        self._before_end()
         if script.outcome == "returned" and state.stop is None:
             for row in list(state.rows.values()):
                 if row.life != state.life:

@@ -1,12 +1,16 @@
 """Reuse: by content, in any order, never twice, and never across accounts."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.disk.journals import write_segments
+from fanout.decide.again import USED_UP
+from fanout.decide.forecast.outlook import Name
+from fanout.decide.forecast.sample import Use
 from fanout.disk.journal import Journal
 from fanout.disk.reuse import Reuse, find_reusable
 from fanout.disk.rundir import create_run
@@ -277,13 +281,14 @@ def test_a_key_with_other_content_has_changed(
     Told(tmp_path, "aaaa").done("a", 1, "1:old").done("b", 1, "1:b")
     reuse = index()
     assert reuse.take("1:new", "a") is None
-    assert reuse.changed(RowId("audit", "a"), "1:new")
+    again = reuse.again(RowId("audit", "a"), "1:new", {"prompt": "p"})
+    assert again == "the files or tools it is given changed"
     assert reuse.take("1:b", "b") is not None
     assert reuse.take("1:b", "b") is None
-    assert not reuse.changed(RowId("audit", "b"), "1:b")
-    assert not reuse.changed(RowId("audit", "never"), "1:x")
+    assert reuse.again(RowId("audit", "b"), "1:b", {}) == USED_UP
+    assert not reuse.again(RowId("audit", "never"), "1:x", {})
     # A key is a label within its phase: another phase's row is another row.
-    assert not reuse.changed(RowId("other", "a"), "1:new")
+    assert not reuse.again(RowId("other", "a"), "1:new", {})
 
 
 def test_a_conversation_is_kept_from_its_first_entry_to_its_last(
@@ -422,3 +427,52 @@ def test_a_damaged_journal_is_said(tmp_path: Path, index: Callable[..., Reuse]) 
     reuse = index()
     assert reuse.results == 1
     assert "is damaged" in reuse.notes[0]
+
+
+def test_why_a_row_runs_again_is_said_by_what_it_was_last(
+    tmp_path: Path, index: Callable[..., Reuse]
+) -> None:
+    old = Told(tmp_path, "aaaa").done("a", 1, "1:a").done("b", 1, "1:b")
+    row = old.ask("c", "1:c")
+    old.tell(RowMissing(row=row, kind=MissingKind.TRUNCATED, reason="cut"))
+    old.ask("d", "1:d")
+    now = Told(tmp_path, "bbbb")
+    now.ask("new", "1:new")
+    reuse = index(now)
+
+    def why(key: str, mark: str) -> str:
+        return reuse.again(RowId("audit", key), mark, {})
+
+    assert why("c", "1:c") == "it was missing: truncated"
+    assert why("d", "1:d") == "it was missing: interrupted"
+    # What this life has just asked for is no earlier work.
+    assert why("new", "1:new") == ""
+    now.life()
+    assert index(now).again(RowId("audit", "new"), "1:new", {}).endswith("interrupted")
+
+
+def test_what_of_an_opening_changed_is_named_also_from_beside_the_journal(
+    tmp_path: Path, index: Callable[..., Reuse]
+) -> None:
+    large = {"prompt": "p", "inputs": "x" * 200_000}
+    for token, opening in (("aaaa", large), ("bbbb", {"prompt": "p", "inputs": "x"})):
+        told = Told(tmp_path, token)
+        row = told.ask(token, f"1:{token}")
+        scheduled = told.records.pop()
+        assert isinstance(scheduled.event, RowScheduled)
+        told.tell(replace(scheduled.event, opening=opening))
+        told.tell(RowDone(row=row, value=1))
+    reuse = index()
+    for key in ("aaaa", "bbbb"):
+        other = {"prompt": "p", "inputs": "y"}
+        assert reuse.again(RowId("audit", key), "1:z", other) == "its inputs changed"
+
+
+def test_earlier_runs_teach_what_agents_use(
+    tmp_path: Path, index: Callable[..., Reuse]
+) -> None:
+    told = Told(tmp_path, "aaaa")
+    row = told.ask("a")
+    told.turn(row, "t").tell(RowDone(row=row, value=1))
+    sample = index().experience.samples[Name("audit", "m")]
+    assert (sample.count, sample.sums[Use.CACHE_READ]) == (1, 30)

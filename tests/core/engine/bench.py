@@ -29,6 +29,7 @@ from fanout.world.openings import Defaults
 from fanout.world.port import Port
 from fanout.world.snapshots import Publisher
 from fanout.world.toolloop import here
+from fanout.world.waves import Script
 
 INFO = RunInfo(
     id="test-1",
@@ -44,6 +45,7 @@ INFO = RunInfo(
 )
 
 
+AT_ONCE = Script()
 NO_TOLERANCE = Tolerance()
 NO_BUDGET = Budget()
 
@@ -88,6 +90,7 @@ class Bench:
         purse: Purse | None = None,
         clock: LoopClock | None = None,
         restore: Callable[..., bool] = lambda *_: True,
+        script: Script = AT_ONCE,
     ) -> None:
         self.api = api
         self.clock = clock or LoopClock()
@@ -127,6 +130,7 @@ class Bench:
             ),
             tolerance=tolerance,
             cancel_script=self._cancel,
+            script=script,
         )
         self.engine = Engine(
             self.core,

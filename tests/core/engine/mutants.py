@@ -37,6 +37,7 @@ from fanout.world.calls import Calls
 from fanout.world.clients import Clients
 from fanout.world.core import Core
 from fanout.world.performers import Performers
+from fanout.world.requeues import Requeues
 from fanout.world.rows import Rows, Work
 from fanout.world.snapshots import Publisher
 from fanout.world.stale import Stale
@@ -165,15 +166,15 @@ def _stays_in_line(patch: MonkeyPatch) -> None:
 
 
 def _silent_reopening(patch: MonkeyPatch) -> None:
-    before = Agents.requeue
+    before = Requeues.requeue
 
-    def requeue(self: Agents, row: Any) -> bool:
+    def requeue(self: Requeues, row: Any) -> bool:
         work = self._rows.works.get(row)
         if work is not None:
             work.on_reopen = lambda _: None
         return before(self, row)
 
-    patch.setattr(Agents, "requeue", requeue)
+    patch.setattr(Requeues, "requeue", requeue)
 
 
 def _told_twice(patch: MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ class FakePort:
     """Answers each order at once, unless `answer` gives None: then it is held."""
 
     def __init__(self) -> None:
+        self.quiets: list[int] = []
         self.answer: Answer = lambda order: done(order.row)
         self.reply: Reply = lambda order: None
         self.phases: list[tuple[str, str | None]] = []
@@ -82,6 +83,9 @@ class FakePort:
 
     def withdraw(self, rows: Sequence[RowId]) -> None:
         self.withdrawn.extend(rows)
+
+    def quiet(self, number: int) -> None:
+        self.quiets.append(number)
 
     def note(self, source: str, text: str) -> None:
         self.notes.append((source, text))

@@ -1,6 +1,8 @@
 import pickle
 import sys
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -318,3 +320,39 @@ def test_the_module_of_a_script_can_be_found_by_pickle(run: Any) -> None:
     run("class Value: ...\ndef main(): ...\n").end()
     module = sys.modules["__fanout__"]
     assert isinstance(pickle.loads(pickle.dumps(module.Value())), module.Value)
+
+
+def soon(holds: Callable[[], object]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+def test_a_script_says_that_it_waits_when_all_it_had_to_ask_is_asked(
+    run: Any, port: FakePort
+) -> None:
+    port.answer = lambda _: None
+    ran = run(
+        "import asyncio, fanout\n"
+        "async def step(n):\n"
+        "    for _ in range(n):\n"
+        "        await asyncio.sleep(0)\n"
+        "    return await fanout.agent('Go.', key=f'k{n}')\n"
+        "async def main():\n"
+        "    await asyncio.gather(*(step(n) for n in range(20)))\n"
+    )
+    soon(lambda: port.scheduled)
+    ran.thread.idling.ask(7)
+    soon(lambda: port.quiets)
+    assert port.quiets == [7]
+    assert len(port.scheduled) == 20
+    ran.thread.cancel("enough")
+    assert ran.end().outcome == "cancelled"
+
+
+def test_one_that_has_ended_is_not_asked(run: Any, port: FakePort) -> None:
+    ran = run("async def main():\n    pass\n")
+    ran.end()
+    ran.thread.idling.ask(1)
+    assert port.quiets == []

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from fanout.words.ahead import Forecasted
 from fanout.words.model import Row, Status
 from fanout.words.snapshot import PoolView, Snapshot
 
@@ -34,6 +35,10 @@ def changes(before: Snapshot | None, after: Snapshot) -> Iterator[Change]:
             yield Change("phase", after.at, data={"phase": phase})
     yield from _notes(before, after)
     yield from _limits(before, after)
+    if after.forecast is not None and (
+        before is None or before.forecast is not after.forecast
+    ):
+        yield _forecast(after.forecast, after.at)
     yield from _rows(before, after)
     if before is not None and before.ceiling.user != after.ceiling.user:
         data = {"ceiling": after.ceiling.user, "holds": after.ceiling.limit}
@@ -56,6 +61,17 @@ def _started(after: Snapshot) -> Change:
         "life": run.life,
     }
     return Change("run", run.started_at, data=data)
+
+
+def _forecast(said: Forecasted, at: float) -> Change:
+    data = {
+        "text": said.text,
+        "reused": said.reused,
+        "kept": said.kept,
+        "again": dict(said.again),
+        **said.figures,
+    }
+    return Change("forecast", at, data=data)
 
 
 def _ended(after: Snapshot) -> Change:

@@ -1,0 +1,192 @@
+"""From what is left and what was learned to tokens, dollars and minutes."""
+
+from fanout.decide.forecast.duration import Duration, Limits, Load, duration
+from fanout.decide.forecast.outlook import Group, Name, Outlook
+from fanout.decide.forecast.prior import guess
+from fanout.decide.forecast.sample import Sample, Use
+from fanout.decide.pricing import dollars
+from fanout.words.forecast import Forecast, PhaseForecast, Range, TokenRange
+from fanout.words.model import Usage
+
+FEW = 3.0
+"""Below so many agents a guess counts for one of them."""
+EARLIER_MAX = 20.0
+"""So many of this run's agents outweigh what earlier runs have shown."""
+LEAST_LEFT = 0.2
+"""An agent under way that has used up its share is expected to need so much more."""
+
+
+def forecast(outlook: Outlook, limits: Limits) -> Forecast:
+    """Return what is left to do in a run."""
+    ahead, unknown = _ahead(outlook)
+    phases = []
+    loads: dict[str, list[Load]] = {"low": [], "expected": [], "high": []}
+    pools: list[str] = []
+    for name, group in outlook.groups.items():
+        more = ahead.get(name.phase, 0) if _leads(outlook, name) else 0
+        uses = _left(outlook, name, group, more)
+        rows = group.fresh + len(group.going) + more
+        if not rows:
+            continue
+        phases.append(_phase(outlook, name, group, rows, uses))
+        pools.append(group.pool)
+        for end, found in loads.items():
+            found.append(_load(uses, end, phases[-1].seconds))
+    took = {end: _duration(pools, found, limits) for end, found in loads.items()}
+    middle = took["expected"]
+    return Forecast(
+        phases=tuple(phases),
+        seconds=_seconds(took),
+        binds="" if middle is None else middle.binds,
+        limits=limits.source,
+        unknown=unknown,
+    )
+
+
+def _ahead(outlook: Outlook) -> tuple[dict[str, int], int]:
+    """Declared rows by phase where the phase is known, and how many are not."""
+    known = {name.phase for name in outlook.groups}
+    counts: dict[str, int] = {}
+    unknown = 0
+    for row in outlook.ahead:
+        if row.phase in known:
+            counts[row.phase] = counts.get(row.phase, 0) + 1
+        else:
+            unknown += 1
+    return counts, unknown
+
+
+def _leads(outlook: Outlook, name: Name) -> bool:
+    """Whether declared rows of its phase are taken to be of this kind."""
+    return next(n for n in outlook.groups if n.phase == name.phase) == name
+
+
+def _sample(outlook: Outlook, name: Name, group: Group) -> Sample:
+    """What is known of such agents: from this run, and from earlier ones."""
+    most = max(0.0, EARLIER_MAX - group.sample.count)
+    return group.sample.joined(outlook.earlier.of(name), most)
+
+
+def _left(outlook: Outlook, name: Name, group: Group, more: int) -> list[Range]:
+    """What a kind's open agents will still use, by `Use`."""
+    sample = _sample(outlook, name, group)
+    size = group.fresh_size + more * _usual_size(sample, group)
+    count = group.fresh + more
+    fresh = _expected(sample, group, count, size)
+    going = [
+        _rest(_expected(sample, group, 1, one.size), one.values())
+        for one in group.going.values()
+    ]
+    return [sum((parts[use] for parts in going), fresh[use]) for use in Use]
+
+
+def _usual_size(sample: Sample, group: Group) -> float:
+    if group.fresh:
+        return group.fresh_size / group.fresh
+    return sample.size / sample.count if sample.count else 0.0
+
+
+def _expected(sample: Sample, group: Group, count: float, size: float) -> list[Range]:
+    """What agents will use from their beginning to their end."""
+    if not sample.count:
+        return guess(group.kind, count, size)
+    seen = [sample.of(use, count, size) for use in Use]
+    if sample.count >= FEW:
+        return seen
+    supposed = guess(group.kind, count, size)
+    share = 1 / (1 + sample.count)
+    return [
+        known.times(1 - share) + prior.times(share)
+        for known, prior in zip(seen, supposed, strict=True)
+    ]
+
+
+def _rest(whole: list[Range], spent: list[float]) -> list[Range]:
+    """What an agent under way still needs: at least a part of a call."""
+    calls = max(1.0, whole[Use.CALLS].expected)
+    rest = []
+    for use, figure in zip(Use, whole, strict=True):
+        least = LEAST_LEFT * figure.expected / calls
+        left = max(least, figure.expected - spent[use])
+        rest.append(
+            Range(
+                min(left, max(0.0, figure.low - spent[use])),
+                left,
+                max(left, figure.high - spent[use]),
+            )
+        )
+    return rest
+
+
+def _phase(
+    outlook: Outlook, name: Name, group: Group, rows: int, uses: list[Range]
+) -> PhaseForecast:
+    tokens = TokenRange(
+        input=uses[Use.INPUT],
+        cache_write=uses[Use.CACHE_WRITE],
+        cache_read=uses[Use.CACHE_READ],
+        output=uses[Use.OUTPUT],
+    )
+    sample = _sample(outlook, name, group)
+    alone = _expected(sample, group, 1, _usual_size(sample, group))
+    return PhaseForecast(
+        phase=name.phase,
+        model=name.model,
+        pool=group.pool,
+        rows=rows,
+        learned=round(sample.count),
+        calls=uses[Use.CALLS],
+        tokens=tokens,
+        dollars=_dollars(name.model, tokens, uses[Use.CALLS].expected),
+        seconds=alone[Use.SECONDS].expected,
+    )
+
+
+def _dollars(model: str, tokens: TokenRange, calls: float) -> Range | None:
+    """What tokens cost; a prompt's length, which may decide the price, is a call's."""
+    ends = []
+    for end in ("low", "expected", "high"):
+        each = max(1.0, calls)
+        one = Usage(
+            round(getattr(tokens.input, end) / each),
+            round(getattr(tokens.output, end) / each),
+            round(getattr(tokens.cache_read, end) / each),
+            round(getattr(tokens.cache_write, end) / each),
+        )
+        cost = dollars(model, one)
+        if cost is None:
+            return None
+        ends.append(cost * each)
+    return Range(*ends)
+
+
+def _load(uses: list[Range], end: str, longest: float) -> Load:
+    def figure(use: Use) -> float:
+        return float(getattr(uses[use], end))
+
+    return Load(
+        calls=figure(Use.CALLS),
+        input=figure(Use.INPUT) + figure(Use.CACHE_WRITE),
+        output=figure(Use.OUTPUT),
+        seconds=figure(Use.SECONDS),
+        longest=longest,
+    )
+
+
+def _duration(pools: list[str], loads: list[Load], limits: Limits) -> Duration | None:
+    joined: dict[str, Load] = {}
+    for pool, load in zip(pools, loads, strict=True):
+        known = joined.get(pool, Load())
+        joined[pool] = Load(
+            calls=known.calls + load.calls,
+            input=known.input + load.input,
+            output=known.output + load.output,
+            seconds=known.seconds + load.seconds,
+            longest=max(known.longest, load.longest),
+        )
+    return duration(joined, limits)
+
+
+def _seconds(took: dict[str, Duration | None]) -> Range | None:
+    ends = [one.seconds for one in took.values() if one is not None]
+    return Range(*ends) if len(ends) == len(took) else None

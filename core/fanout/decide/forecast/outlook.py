@@ -1,0 +1,279 @@
+"""What is left of a run, and what its agents have used: a fold of its facts.
+
+Agents are told apart by phase and model. Of those that nothing was spent on only
+their number and size is kept; those under way are kept one by one, since what they
+have used already is not to come. So a forecast costs as much as there are kinds and
+calls in flight, not as there are rows.
+
+The same fold over an earlier run's journal gives what that run has learned
+(`Experience`): the present one begins with it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from fanout.decide.forecast.prior import Kind
+from fanout.decide.forecast.sample import Sample, used
+from fanout.decide.run_state import THROWN_AWAY
+from fanout.words.events import (
+    CallAnswered,
+    LifeStarted,
+    Record,
+    RowDone,
+    RowDropped,
+    RowExpected,
+    RowMissing,
+    RowRequeued,
+    RowScheduled,
+    TurnsKept,
+)
+from fanout.words.model import NO_USAGE, RowId, RowSpec, Usage
+
+BYTES_A_TOKEN = 3
+"""For rows of journals that do not say what they were given."""
+KEPT_MAX = 40.0
+"""For so many agents the earlier runs count at most."""
+
+
+class Name(NamedTuple):
+    """One kind of agents."""
+
+    phase: str
+    model: str
+
+
+@dataclass(slots=True)
+class Going:
+    """One agent that has not ended, or may be reopened."""
+
+    name: Name
+    size: float
+    usage: Usage = NO_USAGE
+    calls: int = 0
+    seconds: float = 0.0
+    whole: bool = True
+    """All its calls were seen, so it can be learned from."""
+
+    @property
+    def touched(self) -> bool:
+        """Something was spent on it."""
+        return self.calls > 0 or self.usage.total > 0
+
+    def values(self) -> list[float]:
+        """What it has used, as a sample takes it."""
+        return used(self.usage, self.calls, self.seconds)
+
+
+@dataclass(slots=True)
+class Group:
+    """All agents of one kind."""
+
+    kind: Kind
+    pool: str
+    sample: Sample = field(default_factory=Sample)
+    fresh: int = 0
+    """Open agents that nothing was spent on."""
+    fresh_size: float = 0.0
+    going: dict[RowId, Going] = field(default_factory=dict)
+    """Open agents that something was spent on."""
+
+
+class Experience:
+    """What earlier runs have learned."""
+
+    def __init__(self, outlooks: Sequence["Outlook"] = ()) -> None:
+        """`outlooks` are theirs, the one that counts most first."""
+        self.samples: dict[Name, Sample] = {}
+        self.phases: dict[str, tuple[Name, float]] = {}
+        """Each phase's largest kind, with how many agents its newest run had."""
+        for outlook in outlooks:
+            self._add(outlook)
+
+    def _add(self, outlook: "Outlook") -> None:
+        news: dict[str, tuple[Name, float]] = {}
+        for name, group in outlook.groups.items():
+            count = group.sample.count
+            if not count:
+                continue
+            known = self.samples.get(name, Sample())
+            self.samples[name] = known.joined(
+                group.sample, max(0.0, KEPT_MAX - known.count)
+            )
+            if count > news.get(name.phase, (name, 0.0))[1]:
+                news[name.phase] = name, count
+        self.phases = news | self.phases
+
+    def of(self, name: Name) -> Sample:
+        """What is known of a kind, or else of its phase with another model."""
+        found = self.samples.get(name)
+        if found is not None:
+            return found
+        others = [s for n, s in self.samples.items() if n.phase == name.phase]
+        return max(others, key=lambda sample: sample.count, default=Sample())
+
+
+class Outlook:
+    """The agents of one run; `take_in` every fact, in order."""
+
+    def __init__(self) -> None:
+        self.groups: dict[Name, Group] = {}
+        self.ahead: dict[RowId, None] = {}
+        """Rows that are declared and not asked for yet."""
+        self.earlier = Experience()
+        self._rows: dict[RowId, Going] = {}
+        self._left: dict[RowId, Going] = {}
+        """Missing ones, which may be reopened."""
+        self._handlers: Mapping[type, Callable[[Any], None]] = {
+            LifeStarted: self._life,
+            RowExpected: self._expected,
+            RowScheduled: self._scheduled,
+            TurnsKept: self._kept,
+            CallAnswered: self._answered,
+            RowDone: self._done,
+            RowMissing: self._missing,
+            RowRequeued: self._requeued,
+            RowDropped: self._dropped,
+        }
+
+    def take_in(self, record: Record) -> None:
+        """Learn from one fact."""
+        handler = self._handlers.get(type(record.event))
+        if handler is not None:
+            handler(record.event)
+
+    @property
+    def open(self) -> int:
+        """Agents that have not ended."""
+        return len(self._rows)
+
+    def only(self, rows: Iterable[RowId]) -> "Outlook":
+        """Return the outlook on some of the open rows; samples are shared."""
+        part = Outlook()
+        part.earlier = self.earlier
+        for row in rows:
+            going = self._rows.get(row)
+            if going is None:
+                continue
+            whole = self.groups[going.name]
+            if going.name not in part.groups:
+                part.groups[going.name] = Group(whole.kind, whole.pool, whole.sample)
+            part._put(row, going)
+        return part
+
+    def _life(self, _event: LifeStarted) -> None:
+        self._rows.clear()
+        self._left.clear()
+        self.ahead.clear()
+        for group in self.groups.values():
+            group.fresh, group.fresh_size = 0, 0.0
+            group.going.clear()
+
+    def _expected(self, event: RowExpected) -> None:
+        if event.row not in self._rows and event.row not in self._left:
+            self.ahead[event.row] = None
+
+    def _scheduled(self, event: RowScheduled) -> None:
+        self.ahead.pop(event.row, None)
+        self._take(event.row)
+        spec = event.spec
+        name = Name(event.row.phase, spec.model)
+        if name not in self.groups:
+            kind = Kind(
+                model=spec.model,
+                tools=spec.tools,
+                max_tokens=spec.max_tokens,
+                max_turns=spec.max_turns,
+            )
+            self.groups[name] = Group(kind, spec.pool)
+        self._put(event.row, Going(name, size_of(spec)))
+
+    def _put(self, row: RowId, going: Going) -> None:
+        self._rows[row] = going
+        group = self.groups[going.name]
+        if going.touched:
+            group.going[row] = going
+        else:
+            group.fresh += 1
+            group.fresh_size += going.size
+
+    def _take(self, row: RowId) -> Going | None:
+        going = self._rows.pop(row, None)
+        if going is None:
+            return None
+        group = self.groups[going.name]
+        if group.going.pop(row, None) is None:
+            group.fresh -= 1
+            group.fresh_size -= going.size
+        return going
+
+    def _kept(self, event: TurnsKept) -> None:
+        going = self._take(event.row)
+        if going is None:
+            return
+        entries = event.entries if isinstance(event.entries, tuple | list) else None
+        going.whole = entries is not None
+        for entry in entries or ():
+            if entry.get("kind") == "answer":
+                known = entry.get("usage")
+                going.whole = going.whole and bool(known)
+                going.usage += _usage(known or {})
+                going.calls += 1
+        self._put(event.row, going)
+
+    def _answered(self, event: CallAnswered) -> None:
+        going = self._rows.get(event.row)
+        if going is None:
+            return
+        if not going.touched:
+            group = self.groups[going.name]
+            group.fresh -= 1
+            group.fresh_size -= going.size
+            group.going[event.row] = going
+        going.usage += event.usage
+        going.calls += 1
+        going.seconds += event.seconds
+
+    def _done(self, event: RowDone) -> None:
+        going = self._take(event.row)
+        if going is not None and event.reused_from is None:
+            self._learn(going)
+
+    def _missing(self, event: RowMissing) -> None:
+        self.ahead.pop(event.row, None)
+        going = self._take(event.row)
+        if going is None:
+            return
+        # What a stop cut short says nothing about how long it would have been.
+        if event.kind in THROWN_AWAY:
+            self._learn(going)
+        self._left[event.row] = going
+
+    def _learn(self, going: Going) -> None:
+        if going.whole and going.calls:
+            seconds = going.seconds or 0.0
+            sample = self.groups[going.name].sample
+            sample.learn(going.size, used(going.usage, going.calls, seconds))
+
+    def _requeued(self, event: RowRequeued) -> None:
+        going = self._left.pop(event.row, None)
+        if going is None:
+            self.ahead[event.row] = None
+        elif event.fresh:
+            self._put(event.row, Going(going.name, going.size))
+        else:
+            self._put(event.row, going)
+
+    def _dropped(self, event: RowDropped) -> None:
+        self.ahead.pop(event.row, None)
+        self._take(event.row)
+
+
+def size_of(spec: RowSpec) -> float:
+    """Bytes of what a row is given."""
+    return float(spec.size + spec.reads or spec.estimate * BYTES_A_TOKEN)
+
+
+def _usage(known: Mapping[str, int]) -> Usage:
+    names = Usage.__dataclass_fields__
+    return Usage(**{name: int(known.get(name) or 0) for name in names})

@@ -1,0 +1,87 @@
+"""What an agent will use when none like it was ever seen: a guess, and a wide one.
+
+An agent without tools answers once. One with tools reads what it is pointed at and
+asks for more, a few turns long; each turn reads the conversation again, from the
+prompt cache as far as it is long enough.
+"""
+
+from dataclasses import dataclass
+
+from fanout.decide.admission.estimate import OUTPUT_PRIOR, TOKENS_PER_BYTE
+from fanout.decide.caching import minimum
+from fanout.decide.forecast.sample import Use
+from fanout.words.forecast import Range
+
+TURNS = Range(2.0, 4.0, 10.0)
+"""Turns of an agent with tools."""
+READ_A_TURN = 6_000.0
+"""Tokens of files that one turn reads."""
+RESULTS_A_TURN = 800.0
+"""Tokens that a turn's tools give back, where nobody knows what they read."""
+SHORT, LONG = 0.25, 3.0
+"""Shares of an answer's expected length, for the ends of its range."""
+SURE_OF_INPUT = 0.15
+SECONDS_A_CALL = 2.0
+TOKENS_A_SECOND = 70.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """What is known of agents before any was seen."""
+
+    model: str
+    tools: bool
+    max_tokens: int
+    max_turns: int
+
+
+def guess(kind: Kind, count: float, size: float) -> list[Range]:
+    """What `count` agents of `size` bytes together will use, by `Use`."""
+    if count <= 0:
+        return [Range()] * len(Use)
+    given = size / count * TOKENS_PER_BYTE
+    ends = [_one(kind, given, *step) for step in _steps(kind, given)]
+    return [_ordered([count * end[use] for end in ends]) for use in Use]
+
+
+def _steps(kind: Kind, given: float) -> list[tuple[float, float, float]]:
+    """Turns, tokens of an answer and error of the input: low, expected, high."""
+    answer = min(OUTPUT_PRIOR, kind.max_tokens)
+    longest = min(LONG * answer, kind.max_tokens)
+    if not kind.tools:
+        return [
+            (1.0, SHORT * answer, 1 - SURE_OF_INPUT),
+            (1.0, answer, 1.0),
+            (1.0, longest, 1 + SURE_OF_INPUT),
+        ]
+    reading = given / READ_A_TURN
+    most = float(max(1, kind.max_turns))
+    return [
+        (min(most, TURNS.low + reading / 2), SHORT * answer, 1 - SURE_OF_INPUT),
+        (min(most, TURNS.expected + reading), answer, 1.0),
+        (min(most, TURNS.high + 2 * reading), longest, 1 + SURE_OF_INPUT),
+    ]
+
+
+def _ordered(values: list[float]) -> Range:
+    low, expected, high = values
+    return Range(min(low, expected), expected, max(expected, high))
+
+
+def _one(
+    kind: Kind, given: float, turns: float, answer: float, error: float
+) -> list[float]:
+    """One agent: the opening is read at first, the rest grows turn by turn."""
+    first = given * error
+    grown = (turns - 1) * (answer + RESULTS_A_TURN)
+    again = (turns - 1) * first + (turns - 1) * max(0.0, turns - 2) / 2 * (
+        answer + RESULTS_A_TURN
+    )
+    cached = kind.tools and first >= minimum(kind.model)
+    values = [0.0] * len(Use)
+    values[Use.CACHE_WRITE if kind.tools else Use.INPUT] = first + grown
+    values[Use.CACHE_READ if cached else Use.INPUT] += again
+    values[Use.OUTPUT] = turns * answer
+    values[Use.CALLS] = turns
+    values[Use.SECONDS] = turns * (SECONDS_A_CALL + answer / TOKENS_A_SECOND)
+    return values

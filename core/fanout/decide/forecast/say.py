@@ -1,0 +1,144 @@
+"""A forecast in a sentence: for the log, the question, and `--dry-run`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fanout.words.forecast import Forecast, Range
+from fanout.words.model import Dimension
+
+CAUSES_SHOWN = 3
+_BUCKETS = frozenset(dimension.value for dimension in Dimension)
+_THOUSAND, _MILLION = 1_000, 1_000_000
+_MINUTE, _HOUR = 60, 3_600
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was found of earlier work, in rows."""
+
+    reused: int = 0
+    kept: int = 0
+    """Go on from turns of an earlier life."""
+    new: int = 0
+    again: dict[str, int] = field(default_factory=dict)
+    """Run again although they are known, by why."""
+    held: int = 0
+    """Results that earlier runs hold."""
+
+    @property
+    def in_vain(self) -> bool:
+        """There is earlier work, these rows are known to it, and none is served."""
+        return self.held > 0 and not self.reused and not self.kept
+
+
+def tokens(count: float) -> str:
+    """`850`, `180k`, `3.1M`."""
+    if count >= _MILLION:
+        return f"{count / _MILLION:.1f}M"
+    return f"{count / _THOUSAND:.0f}k" if count >= _THOUSAND else f"{count:.0f}"
+
+
+def dollars(amount: float) -> str:
+    """`$5.20`; small amounts to a tenth of a cent."""
+    return f"${amount:,.2f}" if amount >= 1 else f"${amount:.3f}"
+
+
+def minutes(seconds: float) -> str:
+    """`40 s`, `12 min`, `3 h 20 min`."""
+    whole = round(seconds)
+    if whole < 2 * _MINUTE:
+        return f"{max(1, whole)} s"
+    if whole < 2 * _HOUR:
+        return f"{round(whole / _MINUTE)} min"
+    hours, rest = divmod(whole, _HOUR)
+    return f"{hours} h {rest // _MINUTE} min"
+
+
+def span(figure: Range, word: str = "") -> str:
+    """`about 180k (150k-220k)`, `word` behind the figure."""
+    low, high = tokens(figure.low), tokens(figure.high)
+    text = f"about {tokens(figure.expected)}{word and ' ' + word}"
+    return text if low == high else f"{text} ({low}-{high})"
+
+
+def cost(seen: Forecast) -> str:
+    """What it costs, or which price is unknown."""
+    if seen.dollars is None:
+        return f"dollars unknown (no price for {', '.join(seen.unpriced)})"
+    low, high = dollars(seen.dollars.low), dollars(seen.dollars.high)
+    text = f"about {dollars(seen.dollars.expected)}"
+    return text if low == high else f"{text} ({low}-{high})"
+
+
+def how_long(seen: Forecast) -> str:
+    """Minutes, and what binds; empty when the limits are unknown."""
+    if seen.seconds is None:
+        return ""
+    binds = f"{seen.binds} per minute bind" if seen.binds in _BUCKETS else ""
+    if not binds and seen.binds:
+        verb = "bind" if seen.binds.endswith("flight") else "binds"
+        binds = f"{seen.binds} {verb}"
+    text = f"about {minutes(seen.seconds.expected)}"
+    return f"{text} ({binds})" if binds else text
+
+
+def figures(seen: Forecast) -> str:
+    """Tokens, dollars and minutes, in this order."""
+    parts = [span(seen.tokens.total, "tokens"), cost(seen), how_long(seen)]
+    text = ", ".join(part for part in parts if part)
+    return text if seen.learned else f"{text}; a guess, nothing like it was seen yet"
+
+
+def why(tally: Tally) -> str:
+    """`3 because their inputs changed, 2 go on from kept turns, 1 new`."""
+    causes = sorted(tally.again.items(), key=lambda item: (-item[1], item[0]))
+    parts = [_because(cause, count) for cause, count in causes[:CAUSES_SHOWN]]
+    rest = sum(count for _, count in causes[CAUSES_SHOWN:])
+    if rest:
+        parts.append(f"{rest} for other reasons")
+    if tally.kept:
+        verb = "goes on from its" if tally.kept == 1 else "go on from their"
+        parts.append(f"{tally.kept} {verb} kept turns")
+    if tally.new and (parts or tally.reused):
+        parts.append(f"{tally.new} new")
+    return ", ".join(parts)
+
+
+def _because(cause: str, count: int) -> str:
+    if count > 1:
+        cause = cause.replace("its ", "their ").replace("it was", "they were")
+        cause = cause.replace("it read", "they read").replace("it is", "they are")
+    return f"{count} because {cause}"
+
+
+def first_wave(tally: Tally, seen: Forecast) -> str:
+    """What is said before the first call of a life."""
+    if not seen.rows:
+        return f"reuses {tally.reused}, nothing else to run so far"
+    because = why(tally)
+    because = f": {because}" if because else ""
+    if tally.in_vain:
+        return (
+            f"NOTHING IS REUSED of the {tally.held:,} results that earlier work left: "
+            f"will run {seen.rows:,}, {figures(seen)}{because}"
+        )
+    head = f"reuses {tally.reused:,}, " if tally.reused or tally.held else ""
+    return f"{head}will run {seen.rows:,}, {figures(seen)}{because}"
+
+
+def later_wave(tally: Tally, wave: Forecast, known: Forecast) -> str:
+    """What is said when more agents appear."""
+    names: Mapping[str, None] = dict.fromkeys(one.phase for one in wave.phases)
+    where = ", ".join(list(names)[:CAUSES_SHOWN])
+    if len(names) > CAUSES_SHOWN:
+        where += f" and {len(names) - CAUSES_SHOWN} more phases"
+    reused = f"reuses {tally.reused:,} more, " if tally.reused else ""
+    if not wave.rows:
+        return f"{reused}nothing more to run so far"
+    because = why(tally)
+    because = f": {because}" if because else ""
+    total = tokens(known.tokens.total.expected)
+    return (
+        f"{reused}will run {wave.rows:,} more in {where}, {figures(wave)}{because}; "
+        f"the run comes to about {total} tokens"
+    )

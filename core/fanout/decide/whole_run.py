@@ -1,0 +1,66 @@
+"""Facts that are about a run as a whole, and change no row: strokes of `apply`."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fanout.decide.run_state import RunState
+from fanout.words.ahead import Forecasted, RunsAgain
+from fanout.words.events import (
+    CeilingSet,
+    LimitsLearned,
+    RunEnded,
+    RunPaused,
+    RunResumed,
+    ScriptEnded,
+    StopAsked,
+)
+
+
+def _runs_again(state: RunState, _at: float, event: RunsAgain) -> None:
+    detail = f": {event.detail}" if event.detail else ""
+    state.again[event.row] = f"{event.why}{detail}"
+
+
+def _forecasted(state: RunState, _at: float, event: Forecasted) -> None:
+    state.forecast = event
+
+
+def _limits_learned(state: RunState, _at: float, event: LimitsLearned) -> None:
+    state.limits[event.pool] = event
+
+
+def _ceiling_set(state: RunState, _at: float, event: CeilingSet) -> None:
+    state.ceiling = event.ceiling
+
+
+def _run_paused(state: RunState, _at: float, _event: RunPaused) -> None:
+    state.paused = True
+
+
+def _run_resumed(state: RunState, _at: float, _event: RunResumed) -> None:
+    state.paused = False
+
+
+def _stop_asked(state: RunState, _at: float, event: StopAsked) -> None:
+    state.stop = event
+
+
+def _script_ended(state: RunState, _at: float, event: ScriptEnded) -> None:
+    state.script_end = event
+
+
+def _run_ended(state: RunState, _at: float, event: RunEnded) -> None:
+    state.end = event
+
+
+WHOLE_RUN: Mapping[type, Callable[[RunState, float, Any], None]] = {
+    RunsAgain: _runs_again,
+    Forecasted: _forecasted,
+    LimitsLearned: _limits_learned,
+    CeilingSet: _ceiling_set,
+    RunPaused: _run_paused,
+    RunResumed: _run_resumed,
+    StopAsked: _stop_asked,
+    ScriptEnded: _script_ended,
+    RunEnded: _run_ended,
+}

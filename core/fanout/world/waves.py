@@ -1,0 +1,177 @@
+"""Waves: rows that may not spend yet, gathered until the script has no more to ask.
+
+    looked up ─▶ admits? ─▶ parked ─▶ the script is quiet ─▶ forecast, said ─▶ released
+
+What a run will take can be said before it is spent only where it is known what is
+to run. So a row's first step waits until every look-up for earlier work has come
+back and the script waits too: then the rows that came together are one wave, what
+they will take is worked out and said, and all of them go. That costs a hop between
+two threads. A script that cannot be asked, or that computes on, is not waited for
+longer than `patience`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fanout.decide.forecast.announce import Announcer
+from fanout.decide.forecast.duration import Limit, Limits
+from fanout.decide.forecast.forecast import forecast
+from fanout.words.ahead import RunsAgain
+from fanout.words.forecast import Forecast
+from fanout.words.model import Dimension, RowId
+from fanout.words.snapshot import PoolView
+from fanout.world.core import Core
+from fanout.world.messages import Found, LookedUp, Quiet
+
+PATIENCE_MAX = 5
+"""A script that asks for more and more holds its first row up for so many times
+its patience."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """The script, as far as it can be asked whether it waits."""
+
+    ask_quiet: Callable[[int], None] = lambda _: None
+    """Ends in `Quiet` with this number once the script waits; may never."""
+    patience: float = 0.0
+    """Seconds without a word after which it is taken to wait."""
+
+
+class Waves:
+    """Rows on their way to their first call."""
+
+    def __init__(self, core: Core, script: Script) -> None:
+        self._core = core
+        self._script = script
+        self._announcer = Announcer()
+        self._released: set[RowId] = set()
+        self._parked: dict[RowId, Callable[[], None]] = {}
+        self._looking = 0
+        self._stirs = 0
+        self._stirred_at = 0.0
+        self._parked_at = 0.0
+        self._asked = -1
+        self._quiet = -1
+        self._until = 0
+        """Number of the record that must be on disk: a script told of it may go on."""
+
+    # -- what comes --------------------------------------------------------
+
+    def stir(self) -> None:
+        """The script asked for something, or is told something it may act on."""
+        self._stirs += 1
+        self._stirred_at = self._core.clock.now()
+
+    def sought(self, rows: int) -> None:
+        """So many rows are being looked up."""
+        self._looking += rows
+        self.stir()
+
+    def looked_up(self, message: LookedUp) -> None:
+        """Look-ups came back."""
+        self._looking -= len(message.found)
+        if message.experience is not None:
+            self._core.outlook.earlier = message.experience
+        self._announcer.tally.held = max(self._announcer.tally.held, message.earlier)
+        self.stir()
+
+    def found(self, found: Found, *, kept: bool = False) -> None:
+        """What earlier work there was for a row, and whether its turns are kept."""
+        self._announcer.found(done=found.done, kept=kept, again=found.again)
+        if found.done:
+            self._until = self._core.durable_seq
+        elif found.again and not kept:
+            self._core.record(
+                RunsAgain(row=found.row, why=found.again, detail=found.detail)
+            )
+
+    def quiet(self, message: Quiet) -> None:
+        """The script waits."""
+        self._quiet = message.number
+
+    # -- what goes ---------------------------------------------------------
+
+    def admits(self, row: RowId, go: Callable[[], None]) -> bool:
+        """Whether the row may spend; else it is parked, and `go` called later."""
+        if row in self._released:
+            return True
+        if not self._parked:
+            self._parked_at = self._core.clock.now()
+        self._parked[row] = go
+        return False
+
+    def release(self, row: RowId) -> None:
+        """A row that was reopened by hand needs no wave."""
+        self._released.add(row)
+
+    def settle(self) -> None:
+        """Close the wave if all of it is here; called after every batch."""
+        if not self._parked and not self._announcer.unsaid:
+            return
+        if self._looking or not self._told() or not self._is_quiet():
+            return
+        self._close()
+
+    def _told(self) -> bool:
+        core = self._core
+        return core.store.committed >= self._until or bool(core.trouble)
+
+    def _is_quiet(self) -> bool:
+        core, script = self._core, self._script
+        now = core.clock.now()
+        if core.state.script_end is not None or self._quiet == self._stirs:
+            return True
+        longest = self._parked_at + PATIENCE_MAX * script.patience
+        if now >= self._stirred_at + script.patience:
+            return True
+        if self._parked and now >= longest:
+            return True
+        if self._asked != self._stirs:
+            self._asked = self._stirs
+            script.ask_quiet(self._stirs)
+            core.at(min(now + script.patience, longest), lambda: None)
+        return False
+
+    def _close(self) -> None:
+        core = self._core
+        parked, self._parked = self._parked, {}
+        limits = limits_of(core)
+        whole = forecast(core.outlook, limits)
+        wave = forecast(core.outlook.only(parked), limits)
+        said = self._announcer.wave(wave, whole, core.clock.now())
+        if said is not None:
+            core.record(said)
+        self._released.update(parked)
+        for go in parked.values():
+            go()
+
+    def finish(self) -> None:
+        """Say what was not worth a line by itself; the run ends."""
+        said = self._announcer.last()
+        if said is not None:
+            self._core.record(said)
+
+    def outlook(self) -> Forecast:
+        """What is left to do now."""
+        return forecast(self._core.outlook, limits_of(self._core))
+
+
+def limits_of(core: Core) -> Limits:
+    """The account's limits as they are known now, with what their buckets hold."""
+    views = core.account.views(core.clock.now())
+    pools = {view.name: found for view in views if (found := _pool(view))}
+    return Limits(
+        pools=pools,
+        slots=core.account.ceiling.user,
+        source="as the service says" if pools else "",
+    )
+
+
+def _pool(view: PoolView) -> dict[Dimension, Limit]:
+    found: dict[Dimension, Limit] = {}
+    for bucket in view.buckets:
+        if bucket.limit:
+            ready = bucket.free if bucket.free is not None else bucket.capacity
+            found[bucket.dimension] = Limit(per_minute=bucket.limit, ready=ready or 0.0)
+    return found
