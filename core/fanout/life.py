@@ -23,6 +23,7 @@ from fanout.decide.pools import pool_of
 from fanout.decide.spent import purse_of
 from fanout.decide.state import RunState
 from fanout.disk.journal import Journal
+from fanout.disk.keeper import Keeper
 from fanout.disk.reserve import Reserve
 from fanout.disk.reuse import Reuse, find_reusable
 from fanout.errors import UsageError
@@ -165,17 +166,24 @@ class Life:
 
     def _core(self, thread: RunThread) -> Core:
         place, clock = self._setting.place, self._setting.clock
+        keeper = Keeper(place.folder, since=place.since, now=clock.now)
+
+        def committed(seq: int) -> None:
+            thread.post(said.Committed())
+            keeper.committed(seq)
+
         journal = Journal(
             place.folder,
             life=place.life,
             last_seq=place.state.seq,
-            on_commit=lambda _: thread.post(said.Committed()),
+            on_commit=committed,
             on_error=lambda error: thread.post(said.DiskFailed(words_of(error))),
             reserve=Reserve(place.folder),
         )
         journal.start()
 
         async def close() -> None:
+            await asyncio.to_thread(keeper.close)
             try:
                 await asyncio.to_thread(journal.close)
             except OSError as error:

@@ -12,7 +12,8 @@ from pathlib import Path
 from fanout.config import Config
 from fanout.decide.state import RunState
 from fanout.disk.lock import RunLock
-from fanout.disk.reading import fold
+from fanout.disk.opening import open_counts, open_run
+from fanout.disk.recent import MINUTE, Spent
 from fanout.disk.rundir import (
     Manifest,
     create_run,
@@ -22,21 +23,7 @@ from fanout.disk.rundir import (
     run_folders,
 )
 from fanout.errors import UsageError
-from fanout.words.events import CallAdmitted, CallAnswered, Record
-from fanout.words.model import Usage
 from fanout.world.clock import Clock
-
-MINUTE = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """A call of the last minute, which the account still remembers."""
-
-    at: float
-    """Wall-clock second."""
-    pool: str
-    usage: Usage
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,6 +37,9 @@ class Place:
     notes: list[str] = field(default_factory=list)
     """What reading the journal had to cut or skip."""
     recent: list[Spent] = field(default_factory=list)
+    """Calls of the last minute, which the account still remembers."""
+    since: int = 0
+    """Number of the record up to which a checkpoint was used."""
 
     @property
     def life(self) -> int:
@@ -109,7 +99,7 @@ def _chosen(config: Config, runs: Path, script: str, endpoint: str) -> Path | No
 
 def is_complete(folder: Path) -> bool:
     """Say whether a run has ended with nothing missing."""
-    end = fold(folder).state.end
+    end = open_counts(folder).state.end
     return end is not None and end.complete
 
 
@@ -128,25 +118,14 @@ def _check_same(manifest: Manifest, script: str, endpoint: str) -> None:
 
 
 def _read(folder: Path, runs: Path, lock: RunLock, clock: Clock) -> Place:
-    recent: list[Spent] = []
-    pools: dict[int, str] = {}
-    since = clock.wall() - MINUTE
-
-    def remember(record: Record) -> None:
-        event = record.event
-        if record.at < since:
-            return
-        if isinstance(event, CallAdmitted):
-            pools[event.call] = event.pool
-        elif isinstance(event, CallAnswered) and event.call in pools:
-            recent.append(Spent(record.at, pools[event.call], event.usage))
-
-    folded = fold(folder, remember)
+    opened = open_run(folder)
+    tail = opened.tail
     return Place(
         folder=folder,
         runs=runs,
         lock=lock,
-        state=folded.state,
-        notes=[*folded.tail.notes, *folded.tail.damage],
-        recent=recent,
+        state=opened.state,
+        notes=[*tail.notes, *tail.damage, *opened.passed_over],
+        recent=opened.recent.since(clock.wall() - MINUTE),
+        since=opened.since,
     )

@@ -15,6 +15,8 @@ fact that is not known, or that this version cannot make sense of, comes back as
 
 A payload of more than 64 KiB stands beside the journal: the line names it under
 `blobs`, and whoever reads the line finds a `BlobRef` in its place.
+
+Payloads come last on a line, so that who folds may read a line without them.
 """
 
 import dataclasses
@@ -46,6 +48,16 @@ _RESERVED = frozenset({"c", "n", "life", "at", "e", "blobs"})
 _scan = json.JSONDecoder().raw_decode
 """Faster than `json.loads`, which guesses at the encoding of every line."""
 _HEAD = len('{"c":"01234567",')
+_KIND = b'"e":"'
+"""Only numbers stand before it."""
+_LONG = 1024
+_LEFT_OUT: Mapping[bytes, str] = {
+    kind.encode(): names[0]
+    for kind, names in PAYLOADS.items()
+    # The one is counted by a fold, the other kept.
+    if kind not in {"TurnsKept", "ScriptEnded"} and len(names) == 1
+}
+"""Payloads that a fold has no use for, by kind."""
 
 
 class BadLineError(ValueError):
@@ -107,15 +119,34 @@ def encode_seal(record: Record, seal: Seal) -> bytes:
         "count": seal.count,
         "sha256": seal.sha256,
     }
-    return _line(to_json(body)[1:])
+    return line_of(body)
 
 
-def decode(line: bytes) -> Record | Seal:
+def line_of(fields: Mapping[str, Any]) -> bytes:
+    """Return a line that carries plain fields, as JSON has them, and their checksum.
+
+    Raises ValueError or RecursionError where JSON cannot hold them.
+    """
+    text = json.dumps(
+        fields, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    )
+    return _line(text[1:])
+
+
+def fields_of(line: bytes) -> dict[str, Any]:
+    """Return what a line carries, its checksum apart, or raise `BadLineError`."""
+    fields = _checked(line, payloads=True)
+    del fields["c"]
+    return fields
+
+
+def decode(line: bytes, *, payloads: bool = True) -> Record | Seal:
     """Read one line, its line feed included, or raise `BadLineError`.
 
-    The record's event is an `Unknown` where this version does not know it.
+    The record's event is an `Unknown` where this version does not know it. Without
+    `payloads`, those are None that folding has no use for.
     """
-    fields = _checked(line)
+    fields = _checked(line, payloads=payloads)
     try:
         kind = fields["e"]
         if kind == SEALED:
@@ -133,15 +164,34 @@ def _line(rest: str) -> bytes:
     return b'{"c":"%08x",%b\n' % (zlib.crc32(data), data)
 
 
-def _checked(line: bytes) -> dict[str, Any]:
+def _checked(line: bytes, *, payloads: bool) -> dict[str, Any]:
     if line[:6] != b'{"c":"' or line[-2:] != b"}\n" or line[14:_HEAD] != b'",':
         raise BadLineError("not a whole line")
     if line[6:14] != b"%08x" % zlib.crc32(line[_HEAD:-1]):
         raise BadLineError("the checksum does not fit")
+    fields = None if payloads else _head(line)
+    if fields is None:
+        try:
+            fields, _ = _scan(str(line, "utf-8"))
+        except (ValueError, RecursionError) as exc:
+            raise BadLineError("not JSON") from exc
+    return typing.cast("dict[str, Any]", fields)
+
+
+def _head(line: bytes) -> dict[str, Any] | None:
+    """Read a line up to its payload; None where there is none to leave out."""
+    if len(line) < _LONG:
+        return None  # reading it whole is faster than looking for its end
+    start = line.find(_KIND, _HEAD) + len(_KIND)
+    name = _LEFT_OUT.get(line[start : line.find(b'"', start)])
+    cut = -1 if name is None else line.find(b',"%b":' % name.encode(), start)
+    if name is None or cut < 0:
+        return None
     try:
-        fields, _ = _scan(str(line, "utf-8"))
-    except (ValueError, RecursionError) as exc:
-        raise BadLineError("not JSON") from exc
+        fields, _ = _scan(str(line[:cut], "utf-8") + "}")
+    except ValueError:  # a key of that name within another field
+        return None
+    fields[name] = None
     return typing.cast("dict[str, Any]", fields)
 
 
@@ -149,16 +199,11 @@ def _event(kind: str, fields: dict[str, Any]) -> Event | Unknown:
     cls = KINDS.get(kind)
     if cls is None:
         return Unknown(str(kind), "this version does not know the kind")
-    names, readers = _readers(cls)
     try:
         blobs = fields.get("blobs")
         if blobs is not None:
             fields |= {name: _read_ref(ref) for name, ref in blobs.items()}
-        values = {name: fields[name] for name in names if name in fields}
-        for name, read in readers:
-            if name in values:
-                values[name] = read(values[name])
-        return typing.cast("Event", cls(**values))
+        return typing.cast("Event", _maker(cls)(fields))
     except (AttributeError, KeyError, TypeError, ValueError) as exc:
         return Unknown(kind, f"it does not read: {exc}")
 
@@ -194,12 +239,39 @@ Read = Callable[[Any], Any]
 
 
 @cache
-def _readers(cls: type) -> tuple[tuple[str, ...], tuple[tuple[str, Read], ...]]:
-    """The names of a class's fields, and how those are read that need it."""
+def _maker(cls: type) -> Read:
+    """Return what makes an instance of a frozen class from a mapping of its fields.
+
+    It sets the slots themselves: a frozen class's own way costs three times as
+    much, and a journal has millions of them.
+    """
     hints = typing.get_type_hints(cls, vars(events))
-    names = tuple(f.name for f in dataclasses.fields(cls))
-    readers = ((name, _reader(hints[name])) for name in names)
-    return names, tuple((name, read) for name, read in readers if read is not None)
+    puts = tuple(
+        (f.name, vars(cls)[f.name].__set__, _reader(hints[f.name]))
+        for f in dataclasses.fields(cls)
+    )
+
+    def make(values: Mapping[str, Any]) -> Any:
+        made: Any = object.__new__(cls)
+        try:
+            for name, put, read in puts:
+                value = values[name]
+                put(made, value if read is None else read(value))
+        except KeyError:
+            return _with_defaults(cls, values)
+        return made
+
+    return make
+
+
+def _with_defaults(cls: type, values: Mapping[str, Any]) -> Any:
+    """Make an instance where fields are missing; raises TypeError if they may not."""
+    found = {}
+    for name, hint in typing.get_type_hints(cls, vars(events)).items():
+        if name in values:
+            read = _reader(hint)
+            found[name] = values[name] if read is None else read(values[name])
+    return cls(**found)
 
 
 def _reader(hint: Any) -> Read | None:
@@ -232,12 +304,14 @@ def _read_row(value: Any) -> RowId:
 
 
 def _read_object(cls: type) -> Read:
-    names = frozenset(f.name for f in dataclasses.fields(cls))
+    make = None
 
     def read(value: Any) -> Any:
-        if value.keys() <= names:
-            return cls(**value)
-        return cls(**{k: v for k, v in value.items() if k in names})
+        nonlocal make
+        if not isinstance(value, dict):
+            raise TypeError(f"not a {cls.__name__}")
+        make = make or _maker(cls)
+        return make(value)
 
     return read
 

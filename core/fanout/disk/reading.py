@@ -8,20 +8,24 @@ damaged the file, and `Tail.damage` says so; later segments are read on. A recor
 that stands in two segments, because the disk failed between, counts once.
 """
 
+import gc
 import hashlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from fanout.decide.lifecycle import IllegalEvent
 from fanout.decide.state import RunState, apply
 from fanout.disk.codec import BadLineError, Seal, Unknown, decode
-from fanout.disk.segment import SUFFIX, numbers
+from fanout.disk.segment import numbers, segment_path
 from fanout.words.events import Record
 
 NOTES_MAX = 20
 MORE = "and more of the kind"
+
+_PIECE = 1 << 20
 
 
 @dataclass(slots=True)
@@ -57,36 +61,79 @@ def _remember(sentences: list[str], text: str) -> None:
         sentences.append(text if len(sentences) < NOTES_MAX else MORE)
 
 
+class Where(NamedTuple):
+    """Where a record stands in the journal."""
+
+    segment: int
+    offset: int
+    """Of the line's first byte."""
+    length: int
+    """Of the line, its line feed included."""
+
+
 class Reading:
     """Iterates over a run's records; `tail` is complete once it is exhausted."""
 
-    def __init__(self, run_folder: Path) -> None:
+    def __init__(
+        self,
+        run_folder: Path,
+        *,
+        payloads: bool = True,
+        begin: tuple[int, int] = (0, 0),
+        tail: Tail | None = None,
+        upto: int | None = None,
+    ) -> None:
+        """Read from segment and offset `begin` on, with what `tail` knows of before.
+
+        It ends with record `upto`, if that is given, and looks at nothing behind it.
+        """
         self._folder = run_folder / "journal"
-        self.tail = Tail()
+        self._payloads = payloads
+        self._begin = begin
+        self._upto = upto
+        self.tail = Tail() if tail is None else tail
+        self.where = Where(0, 0, 0)
+        """Where the record stands that was yielded last."""
+        self.end = begin
+        """Segment and offset up to which all lines were whole."""
+        self.cut = False
+        """Something follows `end` that is no line."""
 
     def __iter__(self) -> Iterator[Record]:
+        first, offset = self._begin
         for number in numbers(self._folder):
-            self.tail.segments += 1
-            yield from self._segment(self._folder / f"{number:05}{SUFFIX}")
+            if number < first or self._is_over():
+                continue
+            if number > first or offset == 0:
+                self.tail.segments += 1
+            begin = offset if number == first else 0
+            yield from self._segment(number, begin)
 
-    def _segment(self, path: Path) -> Iterator[Record]:
-        tail = self.tail
-        tail.sealed = False
-        digest, count = hashlib.sha256(), 0
+    def _is_over(self) -> bool:
+        return self._upto is not None and self.tail.last_seq >= self._upto
+
+    def _segment(self, number: int, offset: int) -> Iterator[Record]:
+        tail, payloads = self.tail, self._payloads
+        path = segment_path(self._folder, number)
+        if offset == 0:
+            tail.sealed = False
+        self.end, self.cut = (number, offset), False
         with path.open("rb") as file:
-            while line := file.readline():
+            file.seek(offset)
+            while not self._is_over() and (line := file.readline()):
                 try:
-                    record = decode(line)
+                    record = decode(line, payloads=payloads)
                 except BadLineError as exc:
                     self._cut(path, file, line, str(exc))
                     return
+                start, offset = offset, offset + len(line)
+                self.end = (number, offset)
                 if isinstance(record, Seal):
-                    self._check_seal(path, record, count, digest.hexdigest())
+                    self._check_seal(path, record, start)
                     continue
                 tail.sealed = False
-                digest.update(line)
-                count += 1
                 if record.seq > tail.last_seq and self._take(path, record):
+                    self.where = Where(number, start, offset - start)
                     yield record
 
     def _take(self, path: Path, record: Record) -> bool:
@@ -105,15 +152,21 @@ class Reading:
             return False
         return True
 
-    def _check_seal(self, path: Path, seal: Seal, count: int, digest: str) -> None:
+    def _check_seal(self, path: Path, seal: Seal, offset: int) -> None:
+        """Compare a seal with all that stands before it."""
         self.tail.sealed = True
-        if (seal.count, seal.sha256) != (count, digest):
+        digest, count = hashlib.sha256(), 0
+        for data in beginning(path, offset):
+            digest.update(data)
+            count += data.count(b"\n")
+        if (seal.count, seal.sha256) != (count, digest.hexdigest()):
             self.tail.hurt(
                 f"{path.name} was sealed with {seal.count} records and holds {count}"
             )
 
     def _cut(self, path: Path, file: BinaryIO, line: bytes, why: str) -> None:
         """Stop at a bad line, and tell a torn tail from damage."""
+        self.cut = True
         whole = 0
         cut = len(line)
         while more := file.readline():
@@ -128,9 +181,34 @@ class Reading:
             self.tail.note(f"cut {cut} bytes of a torn line off {path.name}")
 
 
+def beginning(path: Path, size: int, skip: int = 0) -> Iterator[bytes]:
+    """Yield the bytes of a file up to `size`, in pieces; fewer if it is shorter."""
+    with path.open("rb") as file:
+        file.seek(skip)
+        while skip < size and (data := file.read(min(size - skip, _PIECE))):
+            skip += len(data)
+            yield data
+
+
 def read(run_folder: Path) -> Reading:
     """Return the run's records, to be iterated over once."""
     return Reading(run_folder)
+
+
+@contextmanager
+def keeping_all() -> Iterator[None]:
+    """Collect no garbage meanwhile.
+
+    What a fold makes lives on or goes at once; looking through it for circles again
+    and again takes a third of the time.
+    """
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,20 +220,22 @@ class Folded:
 
 
 def fold(run_folder: Path, each: Callable[[Record], None] | None = None) -> Folded:
-    """Replay a run's journal; `each` sees every record once it was applied.
+    """Replay the whole of a run's journal; `each` sees every record once applied.
 
     A record that cannot follow from those before it is skipped and noted as
-    damage: it happens only where records are missing.
+    damage: it happens only where records are missing. `fanout.disk.opening` comes
+    to the same state sooner.
     """
-    state, reading = RunState(), read(run_folder)
-    for record in reading:
-        try:
-            apply(state, record)
-        except IllegalEvent as exc:
-            reading.tail.hurt(f"record {record.seq} was skipped: {exc}")
-            continue
-        if each is not None:
-            each(record)
+    state, reading = RunState(), Reading(run_folder, payloads=each is not None)
+    with keeping_all():
+        for record in reading:
+            try:
+                apply(state, record)
+            except IllegalEvent as exc:
+                reading.tail.hurt(f"record {record.seq} was skipped: {exc}")
+                continue
+            if each is not None:
+                each(record)
     # A skipped record has its number all the same; the next life goes on after it.
     state.seq = reading.tail.last_seq
     return Folded(state, reading.tail)
@@ -190,7 +270,7 @@ def follow(run_folder: Path, mark: Mark) -> News:
         if number < mark.segment:
             continue
         offset = mark.offset if number == mark.segment else 0
-        with (folder / f"{number:05}{SUFFIX}").open("rb") as file:
+        with segment_path(folder, number).open("rb") as file:
             # Shorter than the mark: the disk failed and the rest is rewritten.
             offset = min(offset, file.seek(0, 2))
             file.seek(offset)

@@ -6,7 +6,7 @@ from pathlib import Path
 from fanout.decide.state import RunState, interrupt
 from fanout.disk.files import write_atomic
 from fanout.disk.lock import holder
-from fanout.disk.reading import fold
+from fanout.disk.opening import open_run
 from fanout.disk.report import Report, from_state
 from fanout.disk.report_csv import report_csv
 from fanout.disk.report_html import report_html
@@ -31,14 +31,14 @@ def report_of(run_folder: Path, *, generated_at: float) -> Report:
     in flight are missing, and in doubt.
     """
     lives = holder(run_folder) is not None
-    folded = fold(run_folder)
-    state = folded.state
+    opened = open_run(run_folder)
+    state = opened.state
     word = "finished" if state.end is not None else "killed"
     if lives and state.end is None:
         word = "paused" if state.paused else "running"
     elif state.end is None:
         interrupt(state, state.at)
-    tail = folded.tail
+    tail = opened.tail
     return from_state(
         state,
         run_info(run_folder, state),

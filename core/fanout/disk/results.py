@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fanout.disk.blobs import Blobs
 from fanout.disk.files import write_atomic
+from fanout.disk.opening import open_ends
+from fanout.disk.payloads import Payloads
 from fanout.disk.plain import to_json
-from fanout.disk.reading import fold
+from fanout.disk.reading import Where
 from fanout.errors import FanoutError
-from fanout.words.events import Record, RowDone, RowMissing
-from fanout.words.model import Row, RowId, Status
+from fanout.words.events import RowDone, RowMissing
+from fanout.words.model import Row, Status
 
 NAME = "results.jsonl"
 
@@ -29,31 +30,22 @@ def write_results(run_folder: Path, path: Path | None = None) -> Path:
 
 def results(run_folder: Path) -> Iterator[str]:
     """Yield one JSON line for each expected row."""
-    payloads: dict[RowId, Any] = {}
-
-    def remember(record: Record) -> None:
-        event = record.event
-        if isinstance(event, RowDone):
-            payloads[event.row] = event.value
-        elif isinstance(event, RowMissing):
-            payloads[event.row] = event.kept
-
-    state = fold(run_folder, remember).state
-    blobs = Blobs(run_folder)
+    state, ends = open_ends(run_folder)
+    payloads = Payloads(run_folder)
     for row in state.rows.values():
-        yield to_json(_line(row, payloads.get(row.id), blobs))
+        yield to_json(_line(row, ends.where.get(row.id), payloads))
 
 
-def _line(row: Row, payload: Any, blobs: Blobs) -> dict[str, Any]:
+def _line(row: Row, where: Where | None, payloads: Payloads) -> dict[str, Any]:
     line: dict[str, Any] = {
         "phase": row.id.phase,
         "key": row.id.key,
         "status": row.status.value,
     }
     value = None
-    if row.end is not None:
+    if row.end is not None and where is not None:
         try:
-            value = blobs.value(payload)
+            value = _value(payloads, where)
         except FanoutError as exc:
             line["unreadable"] = str(exc)
     if row.status is Status.DONE:
@@ -61,3 +53,14 @@ def _line(row: Row, payload: Any, blobs: Blobs) -> dict[str, Any]:
     if row.end is not None and row.end.kind is not None:
         line |= {"kind": row.end.kind.value, "reason": row.end.reason, "kept": value}
     return line | {"value": None}
+
+
+def _value(payloads: Payloads, where: Where) -> Any:
+    event = payloads.event(where)
+    match event:
+        case RowDone():
+            return payloads.value(event.value)
+        case RowMissing():
+            return payloads.value(event.kept)
+        case _:
+            raise FanoutError("the journal has changed")

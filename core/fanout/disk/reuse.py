@@ -13,18 +13,16 @@ for it is gone.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from fanout.decide.again import USED_UP, difference, parts_of, was_missing
 from fanout.decide.forecast.outlook import Experience
-from fanout.disk.blobs import Blobs
 from fanout.disk.harvest import Asked, Harvest, Partial, Reusable
-from fanout.disk.reading import read
+from fanout.disk.opening import open_harvest
 from fanout.disk.rundir import read_manifest, run_folders
 from fanout.errors import FanoutError
-from fanout.words.events import TurnsKept
 from fanout.words.model import RowId
 
 __all__ = ["Partial", "Reusable", "Reuse"]
@@ -102,12 +100,12 @@ class Reuse:
 
     def add(self, harvests: Iterable[Harvest]) -> None:
         """Index what runs have left, the preferred run first."""
-        harvests = list(harvests)
-        self.experience = Experience([harvest.outlook for harvest in harvests])
-        present = {harvest.run for harvest in harvests}
+        by_run = {harvest.run: harvest for harvest in harvests}
+        self.experience = Experience([one.outlook for one in by_run.values()])
+        present = by_run.keys()
         claimed: dict[tuple[str, str], str] = {}
-        superseded = {id(p) for harvest in harvests for p in harvest.superseded}
-        for harvest in harvests:
+        superseded = _gone_on_with(by_run)
+        for harvest in by_run.values():
             for row, asked in harvest.asked.items():
                 self._asked.setdefault(row, asked)
             for result in harvest.finished():
@@ -145,30 +143,37 @@ def find_reusable(
     if current is not None:
         folders.append(current)
     reuse = Reuse()
-    harvests: dict[str, Harvest] = {}
-    for folder in folders:  # the oldest first: later runs go on with their turns
-        harvest = _harvest(folder, harvests, reuse.notes)
+    harvests = []
+    for folder in reversed(folders):
+        harvest, tail = open_harvest(folder)
         if folder != current:
             harvest.killed()
-        harvests[folder.name] = harvest
-    reuse.runs = tuple(reversed(harvests))
-    reuse.add(reversed(harvests.values()))
+        harvests.append(harvest)
+        reuse.notes += [f"{folder.name}: {text}" for text in tail.damage]
+    reuse.runs = tuple(harvest.run for harvest in harvests)
+    reuse.add(harvests)
     return reuse
 
 
-def _harvest(folder: Path, earlier: dict[str, Harvest], notes: list[str]) -> Harvest:
-    def source(event: TurnsKept, fingerprint: str) -> Partial | None:
-        held = earlier.get(event.source)
-        if held is None:
-            return None
-        return held.partial_of(fingerprint, event.row.key)
+def _gone_on_with(by_run: Mapping[str, Harvest]) -> set[int]:
+    """Find the conversations that a later run has gone on with; the newest run first.
 
-    harvest = Harvest(folder.name, Blobs(folder), source)
-    reading = read(folder)
-    for record in reading:
-        harvest.take_in(record)
-    notes += [f"{folder.name}: {text}" for text in reading.tail.damage]
-    return harvest
+    What their turns have seen of files is seen by the later ones too.
+    """
+    found = set()
+    for harvest in list(by_run.values())[::-1]:
+        for run, fingerprint, key in harvest.inherited:
+            held = by_run.get(run)
+            partial = held.partial_of(fingerprint, key) if held is not None else None
+            if partial is not None:
+                found.add(id(partial))
+        for partial in harvest.partials():
+            if partial.base is not None and partial.base[0] in by_run:
+                run, fingerprint, key = partial.base
+                before = by_run[run].partial_of(fingerprint, key)
+                if before is not None:
+                    partial.go_on_from(before)
+    return found
 
 
 def _pick(kept: list[Kept] | None, key: str) -> Kept | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fanout.disk.lock import RunLock, holder
-from fanout.disk.reading import fold
+from fanout.disk.opening import open_counts
 from fanout.disk.rundir import read_manifest, run_folders
 from fanout.errors import UsageError
 from fanout.words.events import RunEnded
@@ -45,8 +45,8 @@ class RunSummary:
 def summary(folder: Path) -> RunSummary:
     """Return how a run stands, from its journal."""
     manifest = read_manifest(folder)
-    folded = fold(folder)
-    state, start = folded.state, folded.state.start
+    opened = open_counts(folder)
+    state, start = opened.state, opened.state.start
     return RunSummary(
         id=folder.name,
         folder=folder,
@@ -55,7 +55,7 @@ def summary(folder: Path) -> RunSummary:
             manifest.arguments if manifest else (start.arguments if start else ())
         ),
         simulated=(manifest.simulated if manifest else bool(start and start.simulated)),
-        state=_word(folder, folded.state.end),
+        state=_word(folder, state.end),
         accepted=state.end is not None and state.end.accepted,
         exit_code=None if state.end is None else state.end.exit_code,
         life=state.life,
@@ -64,7 +64,7 @@ def summary(folder: Path) -> RunSummary:
         created=manifest.created if manifest else state.started_at,
         last_at=state.at or (manifest.created if manifest else 0.0),
         size=_size(folder),
-        damaged=bool(folded.tail.damage),
+        damaged=bool(opened.tail.damage),
     )
 
 

@@ -21,7 +21,7 @@ class Segment:
     """An open segment; appended to by one thread."""
 
     def __init__(self, folder: Path, number: int, files: Files) -> None:
-        self.path = folder / f"{number:05}{SUFFIX}"
+        self.path = segment_path(folder, number)
         self._files = files
         self._fd = files.create(self.path)
         self._hash = hashlib.sha256()
@@ -73,6 +73,11 @@ class Segment:
         fd, self._fd = self._fd, -1
         if fd >= 0:
             self._files.close(fd)
+
+
+def segment_path(folder: Path, number: int) -> Path:
+    """Path of a segment in a journal folder."""
+    return folder / f"{number:05}{SUFFIX}"
 
 
 def numbers(folder: Path) -> list[int]:

@@ -1,10 +1,11 @@
 """Journals for tests: recorded from stories, read back, compared."""
 
 from collections.abc import Iterable
+from hashlib import sha256
 from pathlib import Path
 
 from fanout.decide.state import RunState, apply
-from fanout.disk.codec import encode
+from fanout.disk.codec import Seal, encode, encode_seal
 from fanout.disk.journal import Journal
 from fanout.disk.reading import fold
 from fanout.testing.stories import Story
@@ -31,6 +32,30 @@ def write_segments(folder: Path, records: Iterable[Record]) -> list[Path]:
     paths = []
     for life, data in segments.items():
         paths.append(folder / "journal" / f"{life:05}.jsonl")
+        paths[-1].write_bytes(data)
+    return paths
+
+
+def segments_of(
+    folder: Path, records: Iterable[Record], size: int, *, sealed: bool = True
+) -> list[Path]:
+    """Segments of at most about `size` bytes, a new one for each life."""
+    (folder / "journal").mkdir(parents=True, exist_ok=True)
+    groups: list[list[Record]] = []
+    filled = size
+    for record in records:
+        if filled >= size or groups[-1][-1].life != record.life:
+            groups.append([])
+            filled = 0
+        groups[-1].append(record)
+        filled += len(encode(record))
+    paths = []
+    for number, group in enumerate(groups, 1):
+        data = b"".join(encode(record) for record in group)
+        if sealed:
+            seal = Seal(len(group), sha256(data).hexdigest())
+            data += encode_seal(group[-1], seal)
+        paths.append(folder / "journal" / f"{number:05}.jsonl")
         paths[-1].write_bytes(data)
     return paths
 

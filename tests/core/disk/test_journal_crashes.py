@@ -12,6 +12,7 @@ from core.disk.journals import state_of, story_of, write_segments
 from fanout.decide.state import RunState, apply
 from fanout.disk.codec import BadLineError, _line, decode, encode
 from fanout.disk.journal import Journal
+from fanout.disk.opening import open_harvest
 from fanout.disk.reading import Mark, fold, follow
 from fanout.testing.bad_disks import after_power_cut
 from fanout.words.events import LifeStarted, Noted, Record
@@ -248,3 +249,19 @@ def test_a_journal_of_version_1_reads_as_it_did() -> None:
         ],
     }
     assert facts == json.loads((GOLDEN / "facts.json").read_text())
+
+
+def test_work_in_a_journal_of_version_1_is_still_found_by_content() -> None:
+    harvest, tail = open_harvest(GOLDEN)
+    assert tail.damage == []
+    found = {
+        "results": [
+            [*one.row, one.fingerprint, one.load_value(), one.usage.as_dict()]
+            for one in harvest.finished()
+        ],
+        "partials": [
+            [*one.row, one.fingerprint, one.turns, len(one.entries)]
+            for one in harvest.partials()
+        ],
+    }
+    assert found == json.loads((GOLDEN / "kept.json").read_text())

@@ -362,7 +362,7 @@ DONE = 1_000
 
 def _offers(records: list[Record], out: Path) -> dict[tuple[str, RowId], int]:
     """Turns that a next life can go on from, by content and row; many when done."""
-    reuse = reuse_of(records, out)
+    reuse = reuse_of(records)
     offers: dict[tuple[str, RowId], int] = {}
     for mark, partials in reuse._partials.items():
         for partial in partials:

@@ -20,10 +20,9 @@ from core.engine.simulated_service import MARGIN, Charged, Service, Slow
 from fanout.decide.budget import Budget
 from fanout.decide.run_state import RunState
 from fanout.decide.spent import purse_of
-from fanout.disk.blobs import Blobs
-from fanout.disk.harvest import Harvest
 from fanout.disk.reuse import Reuse
 from fanout.files.outputs import OutputFolder, restore
+from fanout.testing.memory_journal import harvest_of
 from fanout.testing.virtual_loop import LoopClock, VirtualLoop
 from fanout.words import commands as ask
 from fanout.words.events import CallAnswered, LifeStarted, Noted, Record
@@ -111,7 +110,7 @@ class Life(Bench):
         super().__init__(
             service,  # type: ignore[arg-type]
             out,
-            earlier=reuse_of(records, out),
+            earlier=reuse_of(records),
             journal=journal,
             state=state,
             chance=self.random.random,
@@ -524,13 +523,10 @@ class Life(Bench):
         return self.remains is not None
 
 
-def reuse_of(records: list[Record], out: Path) -> Reuse:
+def reuse_of(records: list[Record]) -> Reuse:
     """What the records offer to a next life."""
-    harvest = Harvest(INFO.id, Blobs(out), lambda *_: None)
-    for record in records:
-        harvest.take_in(record)
     reuse = Reuse()
-    reuse.add([harvest])
+    reuse.add([harvest_of(INFO.id, records)])
     return reuse
 
 

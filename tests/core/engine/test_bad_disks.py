@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import pytest
 
 from core.engine.bench import INFO, Bench, order
-from fanout.disk.blobs import Blobs
 from fanout.disk.harvest import Harvest
+from fanout.disk.payloads import Payloads
 from fanout.disk.reading import fold, read
 from fanout.disk.reserve import BYTES, Reserve, no_room
 from fanout.disk.reuse import Reuse
@@ -118,9 +118,9 @@ class Run(Bench):
 
 
 def harvested(folder: Path) -> Reuse:
-    harvest = Harvest(INFO.id, Blobs(folder), lambda *_: None)
-    for record in read(folder):
-        harvest.take_in(record)
+    harvest, reading = Harvest(INFO.id, Payloads(folder)), read(folder)
+    for record in reading:
+        harvest.take_in(record, reading.where)
     reuse = Reuse()
     reuse.add([harvest])
     return reuse

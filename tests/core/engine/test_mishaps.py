@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 from core.engine.bench import INFO, Bench, order
 from core.engine.simulated_disk import DelayedJournal
 from fanout.decide.budget import Budget
-from fanout.disk.blobs import Blobs
-from fanout.disk.harvest import Harvest
 from fanout.disk.reuse import Reuse
 from fanout.files.tools import write_output
+from fanout.testing.memory_journal import harvest_of
 from fanout.testing.scripted_api import (
     ScriptedApi,
     answered,
@@ -48,18 +47,15 @@ class Tool:
         return ToolResult(content=self.content)
 
 
-def earlier(bench: Bench, folder: Path) -> Reuse:
-    harvest = Harvest(INFO.id, Blobs(folder), lambda *_: None)
-    for record in bench.journal.records():
-        harvest.take_in(record)
+def earlier(bench: Bench) -> Reuse:
     reuse = Reuse()
-    reuse.add([harvest])
+    reuse.add([harvest_of(INFO.id, bench.journal.records())])
     return reuse
 
 
 def again(first: Bench, api: ScriptedApi, folder: Path) -> Bench:
     """A new run of the same script, with what the first one has left."""
-    return Bench(api, folder, earlier=earlier(first, folder))
+    return Bench(api, folder, earlier=earlier(first))
 
 
 def request(row: RowId | None = None, text: str = "hi", **more: Any) -> ClientOrder:

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from fanout.disk.checkpointing import write_checkpoint
 from fanout.disk.files import write_atomic
 from fanout.disk.report import from_snapshot
 from fanout.disk.report_write import FORMATS, report_of, write_report
@@ -43,6 +45,8 @@ def write_all(snapshot: Snapshot, asked: Sequence[Path]) -> Written:
         said = _written(snapshot, path)
         if said.startswith("cannot"):
             problems.append(said)
+    with suppress(OSError):  # without one the next look at the run takes longer
+        write_checkpoint(folder)
     try:
         write_results(folder)
         if snapshot.end is not None and snapshot.end.result:

@@ -1,0 +1,46 @@
+"""A run's journal folded: its state, and what else is learnt on the way."""
+
+from pathlib import Path
+
+from fanout.decide.lifecycle import IllegalEvent
+from fanout.decide.state import RunState, apply
+from fanout.disk.ends import Ends
+from fanout.disk.harvest import Harvest
+from fanout.disk.payloads import Payloads
+from fanout.disk.reading import Reading, keeping_all
+from fanout.disk.recent import Recent
+
+
+class Fold:
+    """What a run's records amount to. Parts that were not asked for stay empty."""
+
+    def __init__(self, run_folder: Path) -> None:
+        self.state = RunState()
+        self.recent = Recent()
+        self.ends = Ends()
+        self.harvest = Harvest(run_folder.name, Payloads(run_folder))
+
+    def take_in(self, reading: Reading, *, state: bool, index: bool) -> None:
+        """Fold what is read, into state, or into what there is to look up, or both.
+
+        A record that cannot follow from those before it changes no state and is
+        noted as damage: it happens only where records are missing.
+        """
+        harvest, run = self.harvest, self.state
+        recent, ends = self.recent, self.ends
+        with keeping_all():
+            for record in reading:
+                if index:
+                    harvest.take_in(record, reading.where)
+                if not state:
+                    continue
+                try:
+                    apply(run, record)
+                except IllegalEvent as exc:
+                    reading.tail.hurt(f"record {record.seq} was skipped: {exc}")
+                    continue
+                recent.take_in(record)
+                if index:
+                    ends.take_in(record, reading.where)
+        # A skipped record has its number all the same; the next goes on after it.
+        run.seq = reading.tail.last_seq
