@@ -16,7 +16,7 @@ from fanout.words.commands import (
     SetCeiling,
     Stop,
 )
-from fanout_tui.keys import KEYS, keys_on
+from fanout_tui.keytable import KEYS, keys_on
 from fanout_tui.screens.agent import AgentScreen
 from fanout_tui.screens.lists import LogScreen, ReportScreen
 from fanout_tui.screens.main import MainScreen
@@ -161,15 +161,17 @@ async def test_plain_leaves_the_run_alone() -> None:
         ("finished", 143, {}, "signal"),
         ("complete", 0, {"exit_when_done": True}, "done"),
         ("finished", 3, {}, ""),
+        ("finished", 3, {"engine": "gone"}, "done"),
     ],
 )
 async def test_the_end(scene: str, code: int, options: dict, left: str) -> None:
     """A finished screen stays, unless nobody is there or wants it."""
+    gone = options.pop("engine", "") == "gone"
     async with staged(scene, **options) as stage:
         snapshot = stage.handle.snapshot
         end = replace(snapshot.end, exit_code=code)
         stage.handle.snapshot = replace(snapshot, end=end)
-        stage.handle.over = True
+        stage.handle.over = gone
         stage.app.tick()
         await stage.settle()
         assert stage.app.left == left

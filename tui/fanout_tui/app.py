@@ -6,7 +6,7 @@ changes how one looks, or sends a command.
 """
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from textual.app import App, SystemCommand
@@ -14,19 +14,12 @@ from textual.binding import Binding, BindingType
 from textual.filter import Monochrome, NoColor
 from textual.screen import Screen
 
-from fanout.words.commands import (
-    CancelRow,
-    Command,
-    Pause,
-    Requeue,
-    Resume,
-    Stop,
-)
 from fanout.words.model import Row
 from fanout.words.snapshot import Snapshot
-from fanout_tui.bridge import RunHandle
+from fanout_tui.bridge import Player, RunHandle, Viewing
 from fanout_tui.crash import keep_traceback
 from fanout_tui.guard import install_guard
+from fanout_tui.keys import LIVE
 from fanout_tui.palette import commands
 from fanout_tui.screens.agent import AgentScreen
 from fanout_tui.screens.base import RunScreen
@@ -34,9 +27,8 @@ from fanout_tui.screens.dialog import AskScreen, HelpScreen
 from fanout_tui.screens.lists import LogScreen, ReportScreen
 from fanout_tui.screens.main import MainScreen
 from fanout_tui.stdio import Terminal
-from fanout_tui.text import plural
+from fanout_tui.steering import Steering
 from fanout_tui.theme import ANSI, DARK, THEMES
-from fanout_tui.view import ask
 from fanout_tui.view.copying import row_json, row_text
 from fanout_tui.view.forecast import eta
 from fanout_tui.view.glyphs import ASCII, UNICODE
@@ -73,6 +65,8 @@ class FanoutApp(App[None]):
         ticking: bool = True,
         prints: Callable[[str], None] | None = None,
         terminal: Terminal | None = None,
+        viewing: Viewing | None = None,
+        player: Player | None = None,
         **options: Any,
     ) -> None:
         install_guard()
@@ -92,12 +86,15 @@ class FanoutApp(App[None]):
         self._ticking = ticking
         self._prints = prints
         self._said_until = 0.0
-        self._leaving = ""
+        self.leaving = ""
+        """How the run is being stopped by this screen; empty while it is not."""
         self._now = 0.0
         self._next_slow = 0.0
         self._next_eta = 0.0
         self._frozen = False
         self._eta: float | None = None
+        self._viewing = viewing
+        self.steer = Steering(self, viewing, player)
         self.picking = Picking()
         self.history = History()
         for theme in THEMES:
@@ -132,7 +129,7 @@ class FanoutApp(App[None]):
         self.snapshot = newest
         now = self._clock()
         if newest is not None and (fresh or not over):
-            self._now = moment(newest, now)
+            self._now = moment(newest, self._run_now())
         if self.said is not None and now >= self._said_until:
             self.said = None
             fresh = True
@@ -148,6 +145,10 @@ class FanoutApp(App[None]):
             self._slow(newest, now)
         self.draw()
 
+    def _run_now(self) -> float:
+        """The wall-clock second of the run: of a replay, the one that is shown."""
+        return self._clock() if self._viewing is None else self._viewing.now()
+
     def _slow(self, newest: Snapshot, now: float) -> None:
         """Once a second: what reads every row."""
         self._next_slow = now + 1.0
@@ -157,7 +158,7 @@ class FanoutApp(App[None]):
             return
         many = len(newest.rows) > MANY_ROWS
         self._next_eta = now + (5.0 if many else 1.0)
-        self._eta = eta(newest, now)
+        self._eta = eta(newest, self._run_now())
         if many and not self._frozen:
             self._frozen = True
             _freeze_heap()
@@ -172,10 +173,11 @@ class FanoutApp(App[None]):
         if end is None and not (over and self.handle.finished()):
             return False
         signalled = end is not None and end.exit_code in SIGNAL_EXITS
-        closed = self.handle.finished()
-        if not (self._leaving or signalled or self._exit_when_done or closed):
+        # A live run's engine lingers for the screen; who ended it ends that too.
+        closed = self._viewing is None and self.handle.finished()
+        if not (self.leaving or signalled or self._exit_when_done or closed):
             return False
-        self.leave(self._leaving or ("signal" if signalled else "done"))
+        self.leave(self.leaving or ("signal" if signalled else "done"))
         return True
 
     def look(self) -> Look | None:
@@ -189,7 +191,14 @@ class FanoutApp(App[None]):
             self.size.height,
             ASCII if self.ascii else UNICODE,
             self._eta,
+            self.how,
+            "" if self._viewing is None else self._viewing.note(),
         )
+
+    @property
+    def how(self) -> str:
+        """How the run is looked at: `live`, `watch` or `replay`."""
+        return LIVE if self._viewing is None else self._viewing.word
 
     def draw(self) -> None:
         """Draw the frontmost screen, if it shows the run."""
@@ -204,7 +213,7 @@ class FanoutApp(App[None]):
             return
         over = self.snapshot.state in OVER
         line = (row for gate in self.snapshot.gates.values() for row in gate.waiting)
-        self.picking.reorder(self.snapshot.rows, self._clock(), over=over, line=line)
+        self.picking.reorder(self.snapshot.rows, self._run_now(), over=over, line=line)
         main = next((s for s in self.screen_stack if isinstance(s, MainScreen)), None)
         if main is not None and main.is_mounted:
             main.after_reorder()
@@ -215,104 +224,18 @@ class FanoutApp(App[None]):
         self._said_until = self._clock() + SAID_S
         self.draw()
 
-    # What keys lead to.
-
-    def act(self, command: Command, answer: str) -> None:
-        """Send a command and say what it will do."""
-        self.handle.send(command)
-        self.handle.ask()
-        self.say(answer)
-
-    def toggle_pause(self) -> None:
-        """Pause, or resume."""
-        if self.snapshot is None or self.snapshot.state in OVER:
-            self.say("the run is over")
-        elif self.snapshot.state == "paused":
-            self.act(Resume(), "resumed")
-        else:
-            flying = plural(self.snapshot.ceiling.in_flight, "call")
-            self.act(Pause(), f"paused: nothing new is sent, {flying} in flight go on")
-
-    def ask_requeue(self, rows: Sequence[Row] | None) -> None:
-        """Ask, then reopen these missing rows; None: all of them."""
-        if self.snapshot is None:
-            return
-        every = rows is None
-        missing = ask.reopenable(
-            list(self.snapshot.rows.values()) if rows is None else rows
-        )
-        if not missing:
-            self.say("nothing is missing" if every else "this row is not missing")
-            return
-        command = Requeue(None if every else tuple(row.id for row in missing))
-
-        def answered(answer: str | None) -> None:
-            if answer == "y":
-                self.picking.marks.clear()
-                self.act(command, f"{plural(len(missing), 'row')} requeued")
-
-        self._ask(ask.ask_requeue(self.snapshot, missing), answered)
-
-    def ask_cancel(self, row: Row | None) -> None:
-        """Ask, then give a row up."""
-        if row is None or row.end is not None:
-            self.say("this row has ended")
-            return
-        target = row.id
-
-        def answered(answer: str | None) -> None:
-            if answer == "y":
-                self.act(CancelRow(target), f"{target} cancelled")
-
-        self._ask(ask.ask_cancel(row), answered)
-
-    def ask_quit(self) -> None:
-        """Leave at once when the run is over, else ask how."""
-        if self.snapshot is None or self.snapshot.state in OVER:
-            self.leave("quit")
-            return
-
-        def answered(answer: str | None) -> None:
-            match answer:
-                case "d":
-                    self._stop("drain", "quit")
-                case "a":
-                    self._stop("now", "quit")
-                case "b":
-                    self.leave("plain")
-
-        self._ask(ask.ask_quit(self.snapshot), answered)
-
-    def _ask(
-        self, question: ask.Question, answered: Callable[[str | None], None]
-    ) -> None:
-        screen = AskScreen(question, plain_border=self.ascii)
-        self.push_screen(screen, answered)
-
-    def _stop(self, mode: str, cause: str) -> None:
-        self._leaving = mode
-        words = "draining: what flies finishes" if mode == "drain" else "stopping"
-        self.act(Stop(mode, cause), f"{words}; the screen closes then")
-
-    def interrupt(self) -> None:
-        """Ctrl-C: drain, then at once; leaves a run that is over."""
-        if self.snapshot is None or self.snapshot.state in OVER:
-            self.leave("quit")
-        elif self._leaving or self.snapshot.state in {"draining", "stopping"}:
-            self._stop("now", "SIGINT")
-        else:
-            self._stop("drain", "SIGINT")
+    # Ways about.
 
     def action_interrupt(self) -> None:
         """Ctrl-C on any screen, dialogs included."""
         if isinstance(self.screen, AskScreen):
             self.screen.dismiss(None)
-        self.interrupt()
+        self.steer.interrupt()
 
     def action_leave(self) -> None:
         """Ctrl-Q: as q."""
         if not isinstance(self.screen, AskScreen):
-            self.ask_quit()
+            self.steer.ask_quit()
 
     def leave(self, how: str) -> None:
         """Take the screen down."""
@@ -340,7 +263,7 @@ class FanoutApp(App[None]):
 
     def show_help(self, kind: str) -> None:
         """The keys of a screen."""
-        self.push_screen(HelpScreen(kind, ASCII if self.ascii else UNICODE))
+        self.push_screen(HelpScreen(kind, ASCII if self.ascii else UNICODE, self.how))
 
     def copy_row(self, row: Row | None, *, as_json: bool) -> None:
         """Send a row to the clipboard; no terminal says whether it took it."""
@@ -354,7 +277,7 @@ class FanoutApp(App[None]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterator[SystemCommand]:
         """What the palette offers."""
-        return commands(self, screen)
+        return commands(self, screen, self.how)
 
     # Ends.
 

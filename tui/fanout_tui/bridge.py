@@ -43,3 +43,32 @@ class RunHandle(Protocol):
 
     def finished(self) -> bool:
         """True once the run's last fact is written."""
+
+
+class Viewing(Protocol):
+    """How a run is looked at that does not live in this process."""
+
+    word: str
+    """`watch` or `replay`: which keys there are."""
+
+    def note(self) -> str:
+        """What the top line says of it."""
+
+    def now(self) -> float:
+        """The wall-clock second of the run that is shown."""
+
+
+class Player(Protocol):
+    """What steers a replay; each says what it did."""
+
+    def toggle(self) -> str:
+        """Stand still, or go on."""
+
+    def faster(self, steps: int) -> str:
+        """Faster by so many steps, or slower."""
+
+    def real_time(self) -> str:
+        """As fast as the run went."""
+
+    def seek(self, steps: int) -> str:
+        """On by so many steps, or back."""

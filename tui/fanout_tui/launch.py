@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from fanout_tui.app import FanoutApp
-from fanout_tui.bridge import RunHandle
+from fanout_tui.bridge import Player, RunHandle, Viewing
 from fanout_tui.crash import keep_traceback
 from fanout_tui.driver import driver_for
 from fanout_tui.stdio import Stdio, Terminal
@@ -36,6 +36,8 @@ def run_screen(
     no_color: bool = False,
     exit_when_done: bool = False,
     stdio: Stdio | None = None,
+    viewing: Viewing | None = None,
+    player: Player | None = None,
     make: Callable[..., FanoutApp] = FanoutApp,
 ) -> str:
     """Run the screen in this (the main) thread; say how it was left.
@@ -53,6 +55,8 @@ def run_screen(
         "ascii": ascii,
         "no_color": no_color,
         "exit_when_done": exit_when_done,
+        "viewing": viewing,
+        "player": player,
     }
     if stdio is not None:
         return _on(stdio, handle, make, options)

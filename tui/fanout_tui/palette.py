@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator
 
 from textual.app import App, SystemCommand
 
-from fanout_tui.keys import keys_on
+from fanout_tui.keytable import keys_on
 from fanout_tui.screens.base import RunScreen
 from fanout_tui.theme import THEMES
 
 
-def commands(app: App[None], screen: object) -> Iterator[SystemCommand]:
+def commands(app: App[None], screen: object, how: str) -> Iterator[SystemCommand]:
     """What the palette offers on a screen: its keys, and the themes."""
     if isinstance(screen, RunScreen):
-        for key in keys_on(screen.KIND):
+        for key in keys_on(screen.KIND, how):
             action = getattr(screen, f"action_{key.name}")
             yield SystemCommand(f"{key.does} ({key.shown})", key.group, action)
     for theme in THEMES:

@@ -176,6 +176,7 @@ STATES = {
     "ctrl-c again stops at once",
     "stopping": "stopping at once",
     "crashed": "the engine stopped; everything finished is on disk",
+    "killed": "nobody works on the run any more; everything finished is on disk",
 }
 
 _SAY: dict[str, Callable[[Mapping[str, Any], Snapshot], str]] = {

@@ -53,7 +53,7 @@ class Play:
     def wall(self) -> float:
         """The wall-clock second that is being shown."""
         part = next(p for p in reversed(self.scale) if p.offset <= self.at)
-        return min(part.end, part.start + self.at - part.offset)
+        return min(part.end, part.start + (self.at - part.offset))
 
     def on(self, seconds: float) -> "Play":
         """So much later by the clock on the wall."""

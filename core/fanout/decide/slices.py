@@ -19,9 +19,15 @@ _STARTS = re.compile(
     rb"|interface |export |function |public |private |protected |static |module "
     rb"|namespace |package |CREATE |#{1,6} |=+ )"
 )
-_WORDS = re.compile(r"[^\W_][\w]*")
-_NAME_WORDS = 3
-_NAME_LENGTH = 32
+_NAMED = re.compile(
+    r"\s*(?:(?:export|public|private|protected|static|async|pub|default|abstract) )*"
+    r"(?:def|class|fn|func|function|struct|impl|trait|interface|module|namespace|enum"
+    r"|type|package) +(?P<name>\w+)|#{1,6} +(?P<heading>.+)"
+)
+_WORDS = re.compile(r"\w+")
+_NAME_LENGTH = 40
+_LINES_BACK = 2_000
+BEGIN = "start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,8 @@ class Slice:
     offset: int
     """Bytes of the file before it."""
     data: bytes
+    name: str
+    """The definition or heading that it begins with or within; may be empty."""
 
 
 def slices(data: bytes, room: int) -> Iterator[Slice]:
@@ -52,20 +60,25 @@ def slices(data: bytes, room: int) -> Iterator[Slice]:
             run.stop,
             offsets[run.start],
             data[offsets[run.start] : offsets[run.stop]],
+            _name(lines, run.start),
         )
-
-
-def name_of(data: bytes) -> str:
-    """Return a few words of a slice's first line that has any; may be empty."""
-    for line in data[:4096].decode(errors="replace").splitlines():
-        if words := _WORDS.findall(line)[:_NAME_WORDS]:
-            return "-".join(words)[:_NAME_LENGTH]
-    return ""
 
 
 def count_lines(data: bytes) -> int:
     """Return the lines; a last one without a line feed counts."""
     return data.count(b"\n") + (bool(data) and not data.endswith(b"\n"))
+
+
+def _name(lines: list[bytes], at: int) -> str:
+    if at == 0:
+        return BEGIN
+    # Decorators and comments stand before what they belong to.
+    for line in lines[at : at + 3] + lines[max(0, at - _LINES_BACK) : at][::-1]:
+        found = _NAMED.match(line[:200].decode(errors="replace"))
+        if found:
+            words = _WORDS.findall(found["name"] or found["heading"])
+            return "-".join(words)[:_NAME_LENGTH]
+    return ""
 
 
 def _lines(data: bytes) -> list[bytes]:

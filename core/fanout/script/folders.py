@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fanout.decide.packing import Piece
-from fanout.decide.slices import Slice, count_lines, name_of, slices
+from fanout.decide.slices import Slice, count_lines, slices
 from fanout.decide.tokens import bytes_within, estimate_tokens, kind_of
 from fanout.errors import UsageError
 from fanout.files.glob import Found, Glob, Walk
@@ -157,5 +157,5 @@ def _piece(path: str, cut: Slice, size: int) -> Piece:
         tokens=estimate_tokens(cut.data, kind_of(path)),
         digest=sha256(cut.data),
         offset=cut.offset,
-        name=name_of(cut.data),
+        name=cut.name,
     )

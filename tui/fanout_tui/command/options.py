@@ -18,7 +18,10 @@ from fanout.errors import UsageError
 from fanout.words.timeouts import Timeouts, read_timeouts
 from fanout_tui.command.say import warn
 
-VERBS = ("demo", "check", "runs", "report", "resume", "config", "simulate")
+VERBS = (
+    *("demo", "check", "runs", "report", "resume"),
+    *("watch", "replay", "config", "simulate"),
+)
 SUFFIXES = (".json", ".md", ".csv", ".html")
 
 

@@ -72,6 +72,40 @@ def report(arguments: Sequence[str], environ: Environ) -> int:
     return COMPLETE
 
 
+def watch(arguments: Sequence[str], environ: Environ) -> int:
+    """Follow a run that another process works on; changes nothing."""
+    from fanout_tui.command import looking  # noqa: PLC0415
+
+    parser = _parser("watch", "[RUN] [--no-tui | --json] [--ascii] [--run-dir DIR]")
+    parser.add_argument("run", nargs="?", default="last")
+    parser.add_argument("--no-tui", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--ascii", action="store_true")
+    parser.add_argument("--run-dir", default=_run_dir(environ))
+    space = parser.parse_args(list(arguments))
+    folder = find_run(Path(space.run_dir).absolute(), space.run)
+    return looking.watch(
+        folder,
+        environ,
+        tui=not (space.no_tui or space.json),
+        json=space.json,
+        ascii=space.ascii,
+    )
+
+
+def replay(arguments: Sequence[str], environ: Environ) -> int:
+    """Play a recorded run on the screen: pause, speed, seek."""
+    from fanout_tui.command import looking  # noqa: PLC0415
+
+    parser = _parser("replay", "[RUN] [--ascii] [--run-dir DIR]")
+    parser.add_argument("run", nargs="?", default="last")
+    parser.add_argument("--ascii", action="store_true")
+    parser.add_argument("--run-dir", default=_run_dir(environ))
+    space = parser.parse_args(list(arguments))
+    folder = find_run(Path(space.run_dir).absolute(), space.run)
+    return looking.replay(folder, environ, ascii=space.ascii)
+
+
 def runs(arguments: Sequence[str], environ: Environ) -> int:
     """List the runs, or delete one."""
     from fanout_tui.command.listing import delete, show  # noqa: PLC0415

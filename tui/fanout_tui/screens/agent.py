@@ -185,13 +185,13 @@ class AgentScreen(ScrollScreen):
 
     def action_pause(self) -> None:
         """Pause, or resume, the run."""
-        self.fanout.toggle_pause()
+        self.fanout.steer.toggle_pause()
 
     def action_requeue(self) -> None:
         """Ask, then reopen this row."""
         row = self._shown()
-        self.fanout.ask_requeue([row] if row else [])
+        self.fanout.steer.ask_requeue([row] if row else [])
 
     def action_cancel(self) -> None:
         """Ask, then give the row up."""
-        self.fanout.ask_cancel(self._shown())
+        self.fanout.steer.ask_cancel(self._shown())

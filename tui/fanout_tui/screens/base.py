@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from fanout_tui.keys import keys_on
+from fanout_tui.keys import LIVE
+from fanout_tui.keytable import bound_on
 from fanout_tui.view.footer import footer_line, message_line
 from fanout_tui.view.look import Look
 from fanout_tui.widgets.lines import Block, LineList
@@ -30,7 +31,7 @@ def bindings_for(screen: str) -> list[BindingType]:
             show=False,
             priority=key.name == "interrupt",
         )
-        for key in keys_on(screen)
+        for key in bound_on(screen)
     ]
 
 
@@ -61,8 +62,9 @@ class RunScreen(Screen[None]):
         if said is not None:
             footer.show([message_line(said, look.width)])
             return
-        words = {"pause": "resume"} if look.snapshot.state == "paused" else {}
-        footer.show([footer_line(self.KIND, look.width, words, over=look.over)])
+        paused = look.snapshot.state == "paused" and look.how == LIVE
+        words = {"pause": "resume"} if paused else {}
+        footer.show([footer_line(self.KIND, look, words)])
 
     def on_resize(self) -> None:
         """Draw anew in the new room."""
@@ -78,7 +80,7 @@ class RunScreen(Screen[None]):
 
     def action_interrupt(self) -> None:
         """Ctrl-C: drain first, stop at once the second time."""
-        self.fanout.interrupt()
+        self.fanout.steer.interrupt()
 
     def action_help(self) -> None:
         """Show the keys of this screen."""
@@ -116,7 +118,7 @@ class RunScreen(Screen[None]):
 
     def action_requeue_all(self) -> None:
         """Ask, then reopen all missing rows."""
-        self.fanout.ask_requeue(None)
+        self.fanout.steer.ask_requeue(None)
 
 
 class ScrollScreen(RunScreen):

@@ -76,9 +76,10 @@ class HelpScreen(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = []
     DEFAULT_CSS = _BOX_CSS.format(name="HelpScreen", border="round")
 
-    def __init__(self, kind: str, glyphs: Glyphs) -> None:
+    def __init__(self, kind: str, glyphs: Glyphs, how: str) -> None:
         super().__init__()
         self._kind = kind
+        self._how = how
         self._glyphs = glyphs
         self._list = LineList(id="keys")
 
@@ -93,7 +94,7 @@ class HelpScreen(ModalScreen[None]):
         if self._glyphs.ascii:
             box.styles.border = ("ascii", "white")
         room = min(self.app.size.width - 5, 100)
-        lines = help_lines(self._kind, room, self._glyphs)
+        lines = help_lines(self._kind, room, self._glyphs, self._how)
         box.styles.width = room + 5
         self._list.styles.height = min(len(lines), self.app.size.height - 2)
         self._list.list(len(lines), lambda y: (lines[y], False))

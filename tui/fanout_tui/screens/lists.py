@@ -136,6 +136,6 @@ class ReportScreen(ListScreen):
         snapshot = self.fanout.snapshot
         if snapshot is not None:
             folder = snapshot.run.folder
-            self.fanout.act(
+            self.fanout.steer.act(
                 Export(()), f"writing report.json and report.md to {folder}"
             )

@@ -8,11 +8,9 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
-from fanout.words.commands import ChangeCeiling, SetCeiling
 from fanout.words.model import Row
 from fanout_tui.screens.base import FILTER_CSS, RunScreen, bindings_for
 from fanout_tui.text import plural
-from fanout_tui.view.ask import ceiling_answer
 from fanout_tui.view.banner import banner_lines
 from fanout_tui.view.gauges import gauge_lines, pool_title, shown_pool
 from fanout_tui.view.history import History
@@ -303,46 +301,38 @@ class MainScreen(RunScreen):
 
     def action_pause(self) -> None:
         """Pause, or resume."""
-        self.fanout.toggle_pause()
+        self.fanout.steer.toggle_pause()
 
     def action_more(self) -> None:
         """Ceiling up by one."""
-        self._ceiling(1)
+        self.fanout.steer.ceiling(1)
 
     def action_fewer(self) -> None:
         """Ceiling down by one."""
-        self._ceiling(-1)
+        self.fanout.steer.ceiling(-1)
 
     def action_more_5(self) -> None:
         """Ceiling up by five."""
-        self._ceiling(5)
+        self.fanout.steer.ceiling(5)
 
     def action_fewer_5(self) -> None:
         """Ceiling down by five."""
-        self._ceiling(-5)
+        self.fanout.steer.ceiling(-5)
 
     def action_auto(self) -> None:
         """Ceiling back to auto."""
-        self._ceiling(None)
-
-    def _ceiling(self, change: int | None) -> None:
-        snapshot = self.fanout.snapshot
-        if snapshot is None:
-            return
-        answer = ceiling_answer(snapshot, change)
-        command = SetCeiling(None) if change is None else ChangeCeiling(change)
-        self.fanout.act(command, answer)
+        self.fanout.steer.ceiling(None)
 
     def action_requeue(self) -> None:
         """Ask, then reopen the marked rows or this one."""
         snapshot = self.fanout.snapshot
         if snapshot is not None:
-            self.fanout.ask_requeue(self.picking.chosen(snapshot.rows))
+            self.fanout.steer.ask_requeue(self.picking.chosen(snapshot.rows))
 
     def action_cancel(self) -> None:
         """Ask, then give the row up."""
-        self.fanout.ask_cancel(self.row())
+        self.fanout.steer.ask_cancel(self.row())
 
     def action_quit(self) -> None:
         """Leave; ask how while the run goes on."""
-        self.fanout.ask_quit()
+        self.fanout.steer.ask_quit()

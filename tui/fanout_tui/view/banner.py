@@ -1,6 +1,7 @@
 """A banner says what the whole run is in, and which key leads on."""
 
 from fanout.words.model import Cause
+from fanout_tui.keys import LIVE
 from fanout_tui.text import one_line, plural, short_time
 from fanout_tui.view.look import Look
 from fanout_tui.view.sentence import head_gate
@@ -27,12 +28,14 @@ def banner_lines(look: Look) -> tuple[Line, ...]:
         return _ended(look)
     if snapshot.state == "paused":
         flying = snapshot.ceiling.in_flight
-        parts = ["no new calls", "p resumes"]
+        parts = ["no new calls", "p resumes"] if look.how == LIVE else ["no new calls"]
         if flying:
             parts[0] += f"; {plural(flying, 'call')} in flight finish"
         return _lines(look, "PAUSED", parts, "banner")
     if snapshot.state in {"draining", "stopping"}:
-        parts = ["finished rows are kept", "q again to leave or stop at once"]
+        parts = ["finished rows are kept"]
+        if look.how == LIVE:
+            parts.append("q again to leave or stop at once")
         return _lines(look, snapshot.state.upper(), parts, "banner")
     return _held(look)
 
@@ -80,12 +83,16 @@ def _ended(look: Look) -> tuple[Line, ...]:
         word, style = "COMPLETE", "banner-good"
     else:
         word = EXIT_WORDS.get(end.exit_code, "INCOMPLETE")
+        if snapshot.state == "killed":
+            word = "KILLED"
         style = "banner-bad"
         if end.accepted:
             word, style = "ACCEPTED", "banner"
     parts = [f"{counts.done} of {counts.expected} done"]
     if counts.missing:
-        parts += [f"{counts.missing} missing", "R requeues them"]
+        parts.append(f"{counts.missing} missing")
+        if look.how == LIVE:
+            parts.append("R requeues them")
     parts += ["e reports", "q leaves"]
     lines = _lines(look, word, parts, style, joint=", ")
     if end.finish and look.height >= FINISH_FROM:

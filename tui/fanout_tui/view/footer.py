@@ -2,25 +2,28 @@
 
 from collections.abc import Mapping
 
-from fanout_tui.keys import footer_keys
+from fanout_tui.keytable import footer_keys
 from fanout_tui.text import width
+from fanout_tui.view.look import Look
 from fanout_tui.view.spans import Line, Span, fit, spread
 
 LAST = ("help", "quit")
 """These stand at the right edge and stay the longest."""
 
+PAIRS = {"more": "+-", "more_5": "[]"}
+"""Two keys that stand for one another are shown together."""
+
 AFTERWARDS = frozenset({"quit", "write", "requeue"})
 """Of the keys that change something, those that still do once a run is over."""
 
 
-def footer_line(
-    screen: str, cells: int, words: Mapping[str, str], *, over: bool = False
-) -> Line:
+def footer_line(screen: str, look: Look, words: Mapping[str, str]) -> Line:
     """As many keys as fit; `words` says those that depend on the state."""
+    cells = look.width
     keys = [
         key
-        for key in footer_keys(screen)
-        if not over or key.looks or key.name in AFTERWARDS
+        for key in footer_keys(screen, look.how)
+        if not look.over or key.looks or key.name in AFTERWARDS
     ]
     tail: list[Span] = []
     for key in keys:
@@ -32,7 +35,7 @@ def footer_line(
     for key in keys:
         if key.name in LAST:
             continue
-        shown = "+-" if key.name == "more" else key.shown
+        shown = PAIRS.get(key.name, key.shown)
         text = words.get(key.name, key.foot)
         size = width(shown) + width(text) + 3
         if size > room:

@@ -1,6 +1,9 @@
 """Help, made from the key table."""
 
-from fanout_tui.keys import GROUPS, Key, keys_on
+from collections.abc import Iterable
+
+from fanout_tui.keys import LIVE, Key
+from fanout_tui.keytable import GROUPS, keys_on
 from fanout_tui.text import cut_end, left
 from fanout_tui.view.glyphs import Glyphs
 from fanout_tui.view.spans import Line, Span
@@ -10,9 +13,11 @@ TWO_FROM = 70
 _ARROWS = str.maketrans({"↓": "", "↑": ""})
 
 
-def help_lines(screen: str, cells: int, glyphs: Glyphs) -> tuple[Line, ...]:
+def help_lines(
+    screen: str, cells: int, glyphs: Glyphs, how: str = LIVE
+) -> tuple[Line, ...]:
     """All keys of a screen; two columns where there is room."""
-    blocks = [_block(group, screen, glyphs) for group in GROUPS]
+    blocks = [_block(group, keys_on(screen, how), glyphs) for group in GROUPS]
     if cells < TWO_FROM:
         return tuple(
             tuple(Span(cut_end(span.text, cells), span.style) for span in line)
@@ -31,8 +36,8 @@ def help_lines(screen: str, cells: int, glyphs: Glyphs) -> tuple[Line, ...]:
     )
 
 
-def _block(group: str, screen: str, glyphs: Glyphs) -> list[Line]:
-    keys = [key for key in keys_on(screen) if key.group == group]
+def _block(group: str, here: Iterable[Key], glyphs: Glyphs) -> list[Line]:
+    keys = [key for key in here if key.group == group]
     if not keys:
         return []
     families: dict[str, list[Key]] = {}

@@ -3,9 +3,10 @@
 from dataclasses import dataclass, replace
 
 from fanout.words.snapshot import Snapshot
+from fanout_tui.keys import LIVE
 from fanout_tui.view.glyphs import Glyphs
 
-OVER = frozenset({"finished", "crashed"})
+OVER = frozenset({"finished", "crashed", "killed"})
 """States in which nothing moves any more."""
 
 STALE_S = 30.0
@@ -42,6 +43,10 @@ class Look:
     glyphs: Glyphs
     eta: float | None = None
     """Seconds the rest will take; made once a second, it reads every row."""
+    how: str = LIVE
+    """How the run is looked at: `live`, `watch` or `replay`."""
+    note: str = ""
+    """What is to be said of that."""
 
     @property
     def over(self) -> bool:

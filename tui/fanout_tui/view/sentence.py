@@ -25,6 +25,7 @@ HELP = {
 STATES = {
     "starting": "starting: the script is being loaded",
     "crashed": "the engine stopped; everything finished is on disk",
+    "killed": "nobody works on it any more; everything finished is on disk",
     "draining": "stopping: {flying} in flight finish, nothing new is sent",
     "stopping": "stopping at once; finished rows are kept",
 }

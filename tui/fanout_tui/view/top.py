@@ -15,6 +15,7 @@ _MARKS = {
     "stopping": ("stop", "warn"),
     "finished": ("stop", "done"),
     "crashed": ("missing", "missing"),
+    "killed": ("missing", "missing"),
 }
 BAR_ORDER = (
     Status.DONE,
@@ -48,10 +49,11 @@ def top_line(look: Look) -> Line:
     mark, style = _MARKS.get(snapshot.state, ("idle", "dim"))
     symbol = str(getattr(look.glyphs, mark))
     state = f"{symbol} {snapshot.state.upper()}"
+    note = f"{look.note}  " if look.note else ""
     took = clock_time(look.now - snapshot.run.started_at)
     name = one_line(snapshot.run.name)
     figures = _figures(look)
-    fixed = width(state) + width(took) + 5
+    fixed = width(note) + width(state) + width(took) + 5
     least = NAME_LEAST if look.width >= NARROW else NAME_LEAST_NARROW
     while figures:
         size = sum(width(span.text) + 2 for span in figures.values())
@@ -67,6 +69,7 @@ def top_line(look: Look) -> Line:
     head = (
         Span(" " + cut_end(name, max(room, 6), look.glyphs.more), "title"),
         Span("  "),
+        *((Span(note, "simulated"),) if note else ()),
         Span(state, style),
         Span(" " + took),
     )

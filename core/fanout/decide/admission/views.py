@@ -39,6 +39,10 @@ def _bucket_view(pool: Pool, dimension: Dimension, now: float) -> BucketView:
     }[dimension]
     lately = minute.total(now, FORECAST_SECONDS)
     coming = max(held, lately if len(pool.line) else 0.0)
+    if bucket.known and bucket.limit:
+        # No more than there is, and what flows in by then.
+        room = bucket.level(now) + bucket.limit * FORECAST_SECONDS / 60
+        coming = min(coming, max(held, room))
     return BucketView(
         dimension=dimension,
         limit=bucket.limit,

@@ -1,0 +1,108 @@
+"""`watch` and `replay`: a run on the same screen, read from its folder alone."""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fanout.decide.ending import COMPLETE
+from fanout.disk.report import INCOMPLETE
+from fanout.disk.rundir import read_manifest
+from fanout.errors import UsageError
+from fanout.words.snapshot import Snapshot
+from fanout.world.clock import SystemClock
+from fanout_tui.command.running import on_a_terminal
+from fanout_tui.command.say import write
+from fanout_tui.viewing import Replayed, Watched
+
+POLL_SECONDS = 0.2
+
+
+def watch(
+    folder: Path,
+    environ: Mapping[str, str],
+    *,
+    tui: bool,
+    json: bool,
+    ascii: bool,  # noqa: A002
+) -> int:
+    """Follow a run until it has ended; returns its exit code, as far as there is one.
+
+    Leaving the screen before that changes nothing and is 0.
+    """
+    _check(folder)
+    clock = SystemClock()
+    run = Watched(folder, clock.wall)
+    run.start()
+    try:
+        if tui and on_a_terminal(environ):
+            _show(run, environ, ascii=ascii)
+        else:
+            _say(run, json=json)
+    finally:
+        run.close()
+    last = run.latest()
+    return _code(last) if run.finished() and last is not None else COMPLETE
+
+
+def replay(folder: Path, environ: Mapping[str, str], *, ascii: bool) -> int:  # noqa: A002
+    """Play a recorded run. Raises `UsageError` without a terminal."""
+    _check(folder)
+    if not on_a_terminal(environ):
+        raise UsageError(
+            "a replay needs a terminal",
+            hint=f"fanout-tui watch {folder.name} says in lines how the run went",
+        )
+    run = Replayed(folder, SystemClock().awake)
+    run.start()
+    try:
+        _show(run, environ, ascii=ascii)
+    finally:
+        run.close()
+    return COMPLETE
+
+
+def _check(folder: Path) -> None:
+    if read_manifest(folder) is None and not (folder / "journal").is_dir():
+        raise UsageError(
+            f"{folder} holds no run",
+            hint="fanout-tui runs lists those there are",
+        )
+
+
+def _show(run: Any, environ: Mapping[str, str], *, ascii: bool) -> None:  # noqa: A002
+    from fanout_tui.launch import run_screen  # noqa: PLC0415  half a second of import
+
+    run_screen(
+        run,
+        clock=SystemClock().awake,
+        ascii=ascii,
+        no_color=bool(environ.get("NO_COLOR")),
+        viewing=run,
+        player=run if isinstance(run, Replayed) else None,
+    )
+
+
+def _say(run: Watched, *, json: bool) -> None:
+    output: Any
+    if json:
+        from fanout_tui.jsonlines import JsonLines  # noqa: PLC0415
+
+        output = JsonLines(write, run.now)
+    else:
+        from fanout_tui.plain import PlainOutput  # noqa: PLC0415
+
+        output = PlainOutput(write, run.now)
+    while not run.finished():
+        time.sleep(POLL_SECONDS)
+        snapshot = run.latest()
+        if snapshot is not None:
+            output.update(snapshot)
+    last = run.latest()
+    assert last is not None
+    output.close(last)
+
+
+def _code(last: Snapshot) -> int:
+    end = last.end
+    return INCOMPLETE if end is None or end.exit_code < 0 else end.exit_code

@@ -1,0 +1,165 @@
+"""What acting keys lead to: a command with an answer, or a question first.
+
+A run that is only looked at takes no command; the keys then steer the player, or
+say that there is nothing to steer.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from fanout.words.commands import (
+    CancelRow,
+    ChangeCeiling,
+    Command,
+    Pause,
+    Requeue,
+    Resume,
+    SetCeiling,
+    Stop,
+)
+from fanout.words.model import Row
+from fanout_tui.screens.dialog import AskScreen
+from fanout_tui.text import plural
+from fanout_tui.view import ask
+from fanout_tui.view.look import OVER
+
+if TYPE_CHECKING:
+    from fanout_tui.app import FanoutApp
+    from fanout_tui.bridge import Player, Viewing
+
+LOOKING = "this screen only looks on: nothing is changed"
+
+
+class Steering:
+    """The keys that change something, on whatever run the app shows."""
+
+    def __init__(
+        self, app: "FanoutApp", viewing: "Viewing | None", player: "Player | None"
+    ) -> None:
+        self._app = app
+        self._viewing = viewing
+        self._player = player
+
+    def _only_looks(self) -> bool:
+        """Say so, if this run is none of ours to change."""
+        if self._viewing is None:
+            return False
+        self._app.say(LOOKING)
+        return True
+
+    def ceiling(self, change: int | None) -> None:
+        """Change the ceiling by so much, or give it back to auto; or the player."""
+        if self._player is not None:
+            self._app.say(self._player_moves(self._player, change))
+            return
+        snapshot = self._app.snapshot
+        if snapshot is None:
+            return
+        command = SetCeiling(None) if change is None else ChangeCeiling(change)
+        self.act(command, ask.ceiling_answer(snapshot, change))
+
+    @staticmethod
+    def _player_moves(player: "Player", change: int | None) -> str:
+        if change is None:
+            return player.real_time()
+        step = 1 if change > 0 else -1
+        return player.faster(step) if abs(change) == 1 else player.seek(step)
+
+    def act(self, command: Command, answer: str) -> None:
+        """Send a command and say what it will do."""
+        if self._only_looks():
+            return
+        self._app.handle.send(command)
+        self._app.handle.ask()
+        self._app.say(answer)
+
+    def toggle_pause(self) -> None:
+        """Pause, or resume; the player, if there is one."""
+        if self._player is not None:
+            self._app.say(self._player.toggle())
+            return
+        if self._app.snapshot is None or self._app.snapshot.state in OVER:
+            self._app.say("the run is over")
+        elif self._app.snapshot.state == "paused":
+            self.act(Resume(), "resumed")
+        else:
+            flying = plural(self._app.snapshot.ceiling.in_flight, "call")
+            self.act(Pause(), f"paused: nothing new is sent, {flying} in flight go on")
+
+    def ask_requeue(self, rows: Sequence[Row] | None) -> None:
+        """Ask, then reopen these missing rows; None: all of them."""
+        if self._app.snapshot is None or self._only_looks():
+            return
+        every = rows is None
+        missing = ask.reopenable(
+            list(self._app.snapshot.rows.values()) if rows is None else rows
+        )
+        if not missing:
+            self._app.say("nothing is missing" if every else "this row is not missing")
+            return
+        command = Requeue(None if every else tuple(row.id for row in missing))
+
+        def answered(answer: str | None) -> None:
+            if answer == "y":
+                self._app.picking.marks.clear()
+                self.act(command, f"{plural(len(missing), 'row')} requeued")
+
+        self._ask(ask.ask_requeue(self._app.snapshot, missing), answered)
+
+    def ask_cancel(self, row: Row | None) -> None:
+        """Ask, then give a row up."""
+        if self._only_looks():
+            return
+        if row is None or row.end is not None:
+            self._app.say("this row has ended")
+            return
+        target = row.id
+
+        def answered(answer: str | None) -> None:
+            if answer == "y":
+                self.act(CancelRow(target), f"{target} cancelled")
+
+        self._ask(ask.ask_cancel(row), answered)
+
+    def ask_quit(self) -> None:
+        """Leave at once when the run is over, else ask how."""
+        if self._nothing_to_stop():
+            self._app.leave("quit")
+            return
+
+        def answered(answer: str | None) -> None:
+            match answer:
+                case "d":
+                    self._stop("drain", "quit")
+                case "a":
+                    self._stop("now", "quit")
+                case "b":
+                    self._app.leave("plain")
+
+        assert self._app.snapshot is not None
+        self._ask(ask.ask_quit(self._app.snapshot), answered)
+
+    def _ask(
+        self, question: ask.Question, answered: Callable[[str | None], None]
+    ) -> None:
+        screen = AskScreen(question, plain_border=self._app.ascii)
+        self._app.push_screen(screen, answered)
+
+    def _stop(self, mode: str, cause: str) -> None:
+        self._app.leaving = mode
+        words = "draining: what flies finishes" if mode == "drain" else "stopping"
+        self.act(Stop(mode, cause), f"{words}; the screen closes then")
+
+    def interrupt(self) -> None:
+        """Ctrl-C: drain, then at once; leaves a run that is over."""
+        if self._nothing_to_stop() or self._app.snapshot is None:
+            self._app.leave("quit")
+        elif self._app.leaving or self._app.snapshot.state in {"draining", "stopping"}:
+            self._stop("now", "SIGINT")
+        else:
+            self._stop("drain", "SIGINT")
+
+    def _nothing_to_stop(self) -> bool:
+        snapshot = self._app.snapshot
+        over = snapshot is None or snapshot.state in OVER
+        return over or self._viewing is not None
