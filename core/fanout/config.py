@@ -5,6 +5,7 @@ from pathlib import Path
 
 from fanout.decide.budget import Budget
 from fanout.decide.ending import Tolerance
+from fanout.decide.selection import EVERYTHING, Selection
 from fanout.words.timeouts import Timeouts
 
 DEFAULT_MODEL = "claude-sonnet-5"
@@ -24,6 +25,7 @@ class Config:
     """None is `auto`."""
     budget: Budget = Budget()
     tolerance: Tolerance = Tolerance()
+    selection: Selection = EVERYTHING
     fresh: bool = False
     resume: str | None = None
     run_dir: Path = Path(".fanout")

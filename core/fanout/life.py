@@ -250,6 +250,7 @@ class Life:
                 pool_of=pool_of,
             ),
             tolerance=setting.config.tolerance,
+            selection=setting.config.selection,
             cancel_script=self.script.cancel,
             timeouts=setting.config.timeouts,
             script=Script(ask_quiet=self.script.idling.ask, patience=PATIENCE),

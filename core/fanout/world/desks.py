@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from fanout.decide.budget import Purse
 from fanout.decide.ending import Tolerance
+from fanout.decide.selection import EVERYTHING, Selection
 from fanout.files.outputs import OutputFolder
 from fanout.words.outcome import Outcome
 from fanout.words.timeouts import Timeouts
@@ -71,6 +72,7 @@ class World:
     cancel_script: Callable[[str], None]
     timeouts: Timeouts = Timeouts()
     script: Script = Script()
+    selection: Selection = EVERYTHING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +93,7 @@ def _stopping(core: Core, world: World) -> Stopping:
     return Stopping(
         core,
         tolerance=world.tolerance,
+        selection=world.selection,
         cancel_script=world.cancel_script,
         publisher=world.publisher,
     )
@@ -123,7 +126,7 @@ def build_desks(core: Core, world: World) -> Desks:
     rows = Rows(core, lambda output: str(Path(world.folder.path, output)))
     calls = _calls(core, world, stopping)
     performers = _performers(core, world)
-    waves = Waves(core, world.script)
+    waves = Waves(core, world.script, world.selection)
     agents = Agents(
         core,
         rows=rows,

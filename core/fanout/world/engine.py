@@ -78,6 +78,7 @@ class Engine:
         self._closing = False
         self._caretaker = Caretaker(core, desks.stopping.stop, patience)
         self._handlers = self._table()
+        desks.waves.end = self._end
 
     def _table(self) -> dict[type, Callable[[Any], None]]:
         desks = self.desks
@@ -266,7 +267,8 @@ class Engine:
         rows = message.rows
         if rows is None:
             every = self.core.state.rows.values()
-            rows = tuple(r.id for r in every if r.status is Status.MISSING)
+            missing = (r.id for r in every if r.status is Status.MISSING)
+            rows = tuple(row for row in missing if self.desks.waves.selects(row))
         self.desks.calls.models.forget()
         reopened = sum(self.desks.requeues.requeue(row) for row in rows)
         left = len(rows) - reopened

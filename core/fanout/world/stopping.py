@@ -22,6 +22,7 @@ from fanout.decide.ending import (
     is_accepted,
     shortfall,
 )
+from fanout.decide.selection import Selection
 from fanout.words.commands import Stop
 from fanout.words.events import Noted, RowDropped, RunEnded, ScriptEnded, StopAsked
 from fanout.words.model import MissingKind, Status
@@ -45,11 +46,13 @@ class Stopping:
         core: Core,
         *,
         tolerance: Tolerance,
+        selection: Selection,
         cancel_script: Callable[[str], None],
         publisher: Publisher,
     ) -> None:
         self._core = core
         self._tolerance = tolerance
+        self._selection = selection
         self._cancel_script = cancel_script
         self._publisher = publisher
         self._usage_error = False
@@ -193,6 +196,7 @@ class Stopping:
         script = state.script_end
         assert script is not None
         self._before_end()
+        self._hold_to_selection(script.outcome)
         if script.outcome == "returned" and state.stop is None:
             for row in list(state.rows.values()):
                 if row.life != state.life:
@@ -215,6 +219,16 @@ class Stopping:
                 core.record(Noted(source="engine", text=text))
         self._publisher.end = self._told(event, script)
         core.record(event)
+
+    def _hold_to_selection(self, outcome: str) -> None:
+        """Say which patterns stood for nothing; none that did is a mistake."""
+        core, only = self._core, self._selection.only
+        idle = self._selection.idle(core.state.rows)
+        for pattern in idle:
+            text = f"--only names {pattern}, and no row is called so"
+            core.record(Noted(source="engine", text=text))
+        if only and len(idle) == len(only) and outcome == "returned":
+            self._usage_error = True
 
     def _told(self, event: RunEnded, script: ScriptEnded) -> RunEnd:
         """Return the end as people are told it."""

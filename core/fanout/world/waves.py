@@ -16,12 +16,17 @@ from dataclasses import dataclass
 from fanout.decide.forecast.announce import Announcer
 from fanout.decide.forecast.duration import Limit, Limits
 from fanout.decide.forecast.forecast import forecast
+from fanout.decide.selection import Selection
 from fanout.words.ahead import RunsAgain
+from fanout.words.events import Noted
 from fanout.words.forecast import Forecast
-from fanout.words.model import Dimension, RowId
+from fanout.words.model import Dimension, MissingKind, RowId
 from fanout.words.snapshot import PoolView
 from fanout.world.core import Core
 from fanout.world.messages import Found, LookedUp, Quiet
+
+Parked = dict[RowId, Callable[[], None]]
+"""Rows that wait, and how each goes on."""
 
 PATIENCE_MAX = 5
 """A script that asks for more and more holds its first row up for so many times
@@ -41,12 +46,16 @@ class Script:
 class Waves:
     """Rows on their way to their first call."""
 
-    def __init__(self, core: Core, script: Script) -> None:
+    def __init__(self, core: Core, script: Script, selection: Selection) -> None:
         self._core = core
         self._script = script
+        self._selection = selection
+        self._refused: set[RowId] = set()
+        self.end: Callable[[RowId, MissingKind, str], None]
+        """Ends a row that may not spend; set by whoever can."""
         self._announcer = Announcer()
         self._released: set[RowId] = set()
-        self._parked: dict[RowId, Callable[[], None]] = {}
+        self._parked: Parked = {}
         self._looking = 0
         self._stirs = 0
         self._stirred_at = 0.0
@@ -102,8 +111,13 @@ class Waves:
         return False
 
     def release(self, row: RowId) -> None:
-        """A row that was reopened by hand needs no wave."""
+        """A row that was reopened by hand needs no wave, and is selected by that."""
         self._released.add(row)
+        self._refused.discard(row)
+
+    def selects(self, row: RowId) -> bool:
+        """Whether the row may be reopened with all others."""
+        return row not in self._refused
 
     def settle(self) -> None:
         """Close the wave if all of it is here; called after every batch."""
@@ -136,6 +150,7 @@ class Waves:
     def _close(self) -> None:
         core = self._core
         parked, self._parked = self._parked, {}
+        parked = self._selected(parked)
         limits = limits_of(core)
         whole = forecast(core.outlook, limits)
         wave = forecast(core.outlook.only(parked), limits)
@@ -145,6 +160,27 @@ class Waves:
         self._released.update(parked)
         for go in parked.values():
             go()
+
+    def _selected(self, parked: Parked) -> Parked:
+        """End what is not to be tried; returns the rest."""
+        if not self._selection.narrows:
+            return parked
+        state = self._core.state
+        life = state.life
+        chosen = self._selection.chosen(
+            row.id for row in state.rows.values() if row.life == life
+        )
+        refused = [row for row in parked if row not in chosen]
+        for row in refused:
+            self._refused.add(row)
+            self.end(row, MissingKind.STOPPED, self._selection.reason(row))
+        if refused:
+            text = (
+                f"{len(refused):,} rows are not selected ({self._selection.words}): "
+                "they end missing; resume the run for the whole"
+            )
+            self._core.record(Noted(source="log", text=text))
+        return {row: go for row, go in parked.items() if row in chosen}
 
     def finish(self) -> None:
         """Say what was not worth a line by itself; the run ends."""

@@ -11,6 +11,7 @@ from fanout.decide.budget import Budget, Purse
 from fanout.decide.ending import Tolerance
 from fanout.decide.pools import pool_of
 from fanout.decide.run_state import RunState
+from fanout.decide.selection import EVERYTHING, Selection
 from fanout.decide.state import apply
 from fanout.files.outputs import OutputFolder, digest
 from fanout.testing.memory_journal import MemoryJournal
@@ -91,6 +92,7 @@ class Bench:
         clock: LoopClock | None = None,
         restore: Callable[..., bool] = lambda *_: True,
         script: Script = AT_ONCE,
+        selection: Selection = EVERYTHING,
     ) -> None:
         self.api = api
         self.clock = clock or LoopClock()
@@ -131,6 +133,7 @@ class Bench:
             tolerance=tolerance,
             cancel_script=self._cancel,
             script=script,
+            selection=selection,
         )
         self.engine = Engine(
             self.core,

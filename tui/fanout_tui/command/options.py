@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from fanout.config import DEFAULT_MODEL, Config
 from fanout.decide.budget import Budget
 from fanout.decide.ending import Tolerance
+from fanout.decide.selection import Selection
 from fanout.errors import UsageError
 from fanout.words.timeouts import Timeouts, read_timeouts
 from fanout_tui.command.say import warn
@@ -56,6 +57,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _account_options(top)
     _limit_options(top)
+    _plan_options(top)
     _place_options(top)
     _output_options(top)
     top.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
@@ -120,6 +122,22 @@ def _time_options(group: Any) -> None:
     )
 
 
+def _plan_options(top: argparse.ArgumentParser) -> None:
+    """What is done before, or instead of, all of it; none of these is a setting."""
+    group = top.add_argument_group("a few first")
+    group.add_argument(
+        "--only",
+        metavar="PHASE/KEY,…",
+        action="append",
+        default=[],
+        help="send nothing but these rows; * and ? stand for anything, PHASE alone "
+        "for all of it; repeatable. The others end missing: resume runs the whole",
+    )
+    group.add_argument(
+        "--limit", metavar="N", help="send only the first N rows of each phase"
+    )
+
+
 def _place_options(top: argparse.ArgumentParser) -> None:
     group = top.add_argument_group("runs")
     group.add_argument(
@@ -179,6 +197,7 @@ def understand(space: argparse.Namespace, environ: Mapping[str, str]) -> Options
             dollars=_dollars(space.max_usd),
         ),
         tolerance=_tolerance(space.allow_missing),
+        selection=_selection(space),
         fresh=space.fresh,
         resume=space.resume,
         run_dir=Path(space.run_dir),
@@ -263,6 +282,17 @@ def _tolerance(stated: Sequence[str]) -> Tolerance:
         else:
             overall = amount
     return Tolerance(overall=overall, by_phase=by_phase)
+
+
+def _selection(space: argparse.Namespace) -> Selection:
+    patterns = [one.strip() for text in space.only for one in text.split(",")]
+    if any(not one or one.endswith("/") for one in patterns):
+        raise UsageError(
+            "--only takes PHASE/KEY, and one of them is empty",
+            hint="for instance --only audit/core-07 or --only 'audit/core-*'",
+        )
+    limit = _positive(space.limit, "--limit", "for instance --limit 3")
+    return Selection(only=tuple(dict.fromkeys(patterns)), limit=limit)
 
 
 def _timeouts(stated: Sequence[str]) -> Timeouts:
