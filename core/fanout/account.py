@@ -7,6 +7,7 @@ working directory; with `--simulate` every real credential is ignored.
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from fanout.config import Config
@@ -25,6 +26,8 @@ class Access:
     endpoint: str
     """The base URL, or `simulated:PROFILE`: part of every fingerprint."""
     simulated: bool
+    account: str = ""
+    """Names the account among those of one endpoint, without telling its key."""
     control_url: str | None = None
     """Where a simulated account keeps its own books."""
 
@@ -67,7 +70,25 @@ def reach(
         credentials=Credentials(base_url=base_url, api_key=key, auth_token=token),
         endpoint=base_url,
         simulated=False,
+        account=f"{base_url} {sha256((key or token or '').encode()).hexdigest()[:12]}",
     )
+
+
+def planned(config: Config, environ: Mapping[str, str]) -> Access:
+    """Return the account that a run would spend on; nothing is started or reached.
+
+    Without a key the account is still named: a forecast needs none.
+    """
+    if config.simulate:
+        name = _profile_name(config.profile)
+        return Access(
+            credentials=Credentials(base_url="", api_key="simulated"),
+            endpoint=f"simulated:{name}",
+            simulated=True,
+        )
+    with ExitStack() as stack:
+        known = {"ANTHROPIC_API_KEY": "none", **environ}
+        return reach(config, known, stack)
 
 
 def _started(profile: str) -> SimulatedAccount:

@@ -26,6 +26,8 @@ class Config:
     budget: Budget = Budget()
     tolerance: Tolerance = Tolerance()
     selection: Selection = EVERYTHING
+    dry: bool = False
+    """Find out what would run, and send nothing."""
     fresh: bool = False
     resume: str | None = None
     run_dir: Path = Path(".fanout")

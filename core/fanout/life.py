@@ -29,6 +29,7 @@ from fanout.disk.reuse import Reuse, find_reusable
 from fanout.errors import UsageError
 from fanout.files.outputs import OutputFolder, digest, restore
 from fanout.files.safepath import fence_off
+from fanout.known import keeper, known_of
 from fanout.place import Place
 from fanout.script.loading import LoadedScript
 from fanout.script.running import ScriptEnd, ScriptOptions, ScriptThread
@@ -39,16 +40,17 @@ from fanout.world import messages as said
 from fanout.world.api import Api
 from fanout.world.clock import Clock
 from fanout.world.core import Core
-from fanout.world.desks import World, build_desks
+from fanout.world.desks import ApiPort, World, build_desks
 from fanout.world.engine import CEILING_MAX, Engine
 from fanout.world.lookup import Lookup, Order
+from fanout.world.noapi import NoApi
 from fanout.world.openings import Defaults
+from fanout.world.planning import Planning, Script
 from fanout.world.port import Port
 from fanout.world.sleep import watch_sleep
 from fanout.world.snapshots import Publisher
 from fanout.world.threads import RunThread
 from fanout.world.toolloop import ToolLoop
-from fanout.world.waves import Script
 
 PATIENCE = 0.1
 """Seconds for which the first call waits for a script that computes on."""
@@ -132,14 +134,7 @@ class Life:
     async def _build(self, thread: RunThread) -> Engine:
         core = self._core(thread)
         self._open_life(core)
-        api = Api(
-            self._setting.access.credentials,
-            self._setting.clock,
-            self._setting.config.timeouts,
-            self.may_import,
-        )
-        api.start()
-        thread.closing.append(api.close)
+        api = self._api(thread)
         self._watch_sleep(thread)
         purse = purse_of(self._setting.config.budget, core.state)
         publisher = Publisher(core, self.info, purse)
@@ -152,6 +147,20 @@ class Life:
             threads=asyncio.to_thread,
             patience=None if self._setting.attended else PATIENCE_SECONDS,
         )
+
+    def _api(self, thread: RunThread) -> ApiPort:
+        setting = self._setting
+        if setting.config.dry:
+            return NoApi(self.handle.post)
+        api = Api(
+            setting.access.credentials,
+            setting.clock,
+            setting.config.timeouts,
+            self.may_import,
+        )
+        api.start()
+        thread.closing.append(api.close)
+        return api
 
     def _watch_sleep(self, thread: RunThread) -> None:
         watch = watch_sleep(
@@ -233,7 +242,7 @@ class Life:
         for text in self._setting.place.notes:
             core.record(Noted(source="engine", text=text))
 
-    def _world(self, api: Api, purse: Purse, publisher: Publisher) -> World:
+    def _world(self, api: ApiPort, purse: Purse, publisher: Publisher) -> World:
         setting = self._setting
         return World(
             api=api,
@@ -250,10 +259,20 @@ class Life:
                 pool_of=pool_of,
             ),
             tolerance=setting.config.tolerance,
-            selection=setting.config.selection,
             cancel_script=self.script.cancel,
             timeouts=setting.config.timeouts,
+            planning=self._planning(),
+        )
+
+    def _planning(self) -> Planning:
+        setting = self._setting
+        config, access, runs = setting.config, setting.access, setting.place.runs
+        return Planning(
             script=Script(ask_quiet=self.script.idling.ask, patience=PATIENCE),
+            selection=config.selection,
+            known=known_of(config, access, runs, setting.clock.wall()),
+            dry=config.dry,
+            keep=keeper(access, runs),
         )
 
     def _earlier(self) -> Reuse | None:

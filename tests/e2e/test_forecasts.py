@@ -33,7 +33,9 @@ def service() -> Iterator[SimulatedAccount]:
         yield one
 
 
-def program_of(folder: Path, service: SimulatedAccount, text: str = JOB) -> Program:
+def program_of(
+    folder: Path, service: SimulatedAccount | None, text: str = JOB
+) -> Program:
     program = Program(folder, service)
     program.script(text)
     return program
@@ -92,3 +94,95 @@ def test_the_json_stream_has_the_figures(
     figures = told[-1]["tokens"]
     assert isinstance(figures, dict)
     assert figures["total"]["low"] <= figures["total"]["expected"]
+
+
+def journals(folder: Path) -> dict[str, bytes]:
+    files = sorted(p for p in (folder / ".fanout").rglob("*") if p.is_file())
+    return {str(path): path.read_bytes() for path in files}
+
+
+def test_a_dry_run_sends_nothing_and_touches_nothing(tmp_path: Path) -> None:
+    with account() as own:
+        program = program_of(tmp_path, own)
+        first = program.run("--no-tui", "--dry-run", "job.py")
+        assert (first.code, own.state(5)["requests"]) == (0, []), first.said
+        assert not (tmp_path / ".fanout").exists()
+        assert "dry run of job on http://127.0.0.1" in first.out
+        assert "would run  8 agents in work (claude-sonnet-5)" in first.out
+        assert "main waits for these results" in first.out
+        assert program.run("--no-tui", "job.py").code == 0
+        sent, before = len(own.state(99)["requests"]), journals(tmp_path)
+        again = program.run("--dry-run", "job.py", "10", "two")
+        assert again.code == 0, again.said
+        assert len(own.state(99)["requests"]) == sent
+        assert journals(tmp_path) == before
+    assert "reuses     5 rows" in again.out
+    assert "would run  5 agents in work" in again.out
+    assert "3 because their prompt changed" in again.out
+    assert "at the limits as learned on" in again.out
+    assert "in an earlier run: sum, 1 agent" in again.out
+
+
+def test_a_dry_run_goes_on_through_what_is_known(
+    tmp_path: Path, service: SimulatedAccount
+) -> None:
+    program = program_of(tmp_path, service)
+    assert program.run("--no-tui", "job.py").code == 0
+    (told,) = events(program.run("--json", "--dry-run", "job.py"), "forecast")
+    assert (told["reused"], told["agents"], told["waits"]) == (9, 0, False)
+    program.script(JOB.replace("Sum.", "Sum up."))
+    (told,) = events(program.run("--json", "--dry-run", "job.py"), "forecast")
+    assert (told["reused"], told["agents"], told["waits"]) == (8, 1, True)
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "said"),
+    [
+        ("raise ValueError('mine')", 1, "ValueError: mine"),
+        ("fanout.agent('', key='a')", 2, "the prompt of an agent is empty"),
+        (
+            (
+                "c = fanout.client()\n"
+                "    n = await c.messages.count_tokens(model='m', messages=[])"
+            ),
+            0,
+            "would run  nothing",
+        ),
+        (
+            (
+                "c = fanout.client()\n"
+                "    await c.messages.create(model='claude-sonnet-5', max_tokens=9,"
+                " messages=[{'role': 'user', 'content': 'hi'}])"
+            ),
+            0,
+            "would run  1 agent in main",
+        ),
+    ],
+)
+def test_whatever_a_script_does_a_dry_run_ends(
+    tmp_path: Path, body: str, code: int, said: str
+) -> None:
+    program = program_of(tmp_path, None, f"async def main():\n    {body}\n")
+    ended = program.run("--dry-run", "job.py")
+    assert ended.code == code, ended.said
+    assert said in ended.said
+
+
+def test_a_few_first_and_then_the_whole(
+    tmp_path: Path, service: SimulatedAccount
+) -> None:
+    program = program_of(tmp_path, service)
+    few = program.run("--no-tui", "--limit", "2", "--report", "r.json", "job.py")
+    assert few.code == 3, few.said
+    assert few.kinds() == {"done": 3, "stopped": 6}
+    reasons = {p["reason"] for p in read(tmp_path)["partitions"]} - {""}
+    assert reasons == {"not selected (--limit 2)"}
+    assert read(tmp_path)["finish"].startswith("fanout-tui resume job-")
+    some = program.run("--no-tui", "--only", "work/k0[67],nobody/*", "job.py")
+    assert some.code == 3, some.said
+    assert "--only names nobody/*, and no row is called so" in some.said
+    whole = program.run("resume", "--no-tui", "last")
+    assert whole.code == 0, whole.said
+    assert "reuses 4, will run 4" in whole.out
+    wrong = program.run("--no-tui", "--fresh", "--only", "wrok/*", "job.py")
+    assert wrong.code == 2, wrong.said

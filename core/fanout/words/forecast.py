@@ -193,6 +193,25 @@ class Forecast:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a dry run has found."""
+
+    forecast: Forecast = Forecast(seconds=NOTHING)
+    beyond: tuple[PhaseForecast, ...] = ()
+    """Phases that earlier runs had, and `main` has not reached."""
+    waits: bool = False
+    """`main` waits for results that cannot be known."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            **self.forecast.as_dict(),
+            "waits": self.waits,
+            "beyond": [_phase(phase) for phase in self.beyond],
+        }
+
+
 def money(figure: Range | None) -> dict[str, float] | None:
     """A range of dollars, as JSON; None where it is unknown."""
     if figure is None:

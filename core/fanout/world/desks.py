@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 from fanout.decide.budget import Purse
 from fanout.decide.ending import Tolerance
-from fanout.decide.selection import EVERYTHING, Selection
 from fanout.files.outputs import OutputFolder
 from fanout.words.outcome import Outcome
 from fanout.words.timeouts import Timeouts
@@ -22,12 +21,13 @@ from fanout.world.core import Core
 from fanout.world.lookup import Lookup
 from fanout.world.openings import Defaults
 from fanout.world.performers import Apart, Performers, Threads
+from fanout.world.planning import Planning
 from fanout.world.requeues import Requeues
 from fanout.world.rows import Rows
 from fanout.world.snapshots import Publisher
 from fanout.world.stale import Stale
 from fanout.world.stopping import Stopping
-from fanout.world.waves import Script, Waves
+from fanout.world.waves import Waves
 
 
 class ApiPort(Protocol):
@@ -71,8 +71,7 @@ class World:
     tolerance: Tolerance
     cancel_script: Callable[[str], None]
     timeouts: Timeouts = Timeouts()
-    script: Script = Script()
-    selection: Selection = EVERYTHING
+    planning: Planning = Planning()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +92,7 @@ def _stopping(core: Core, world: World) -> Stopping:
     return Stopping(
         core,
         tolerance=world.tolerance,
-        selection=world.selection,
+        selection=world.planning.selection,
         cancel_script=world.cancel_script,
         publisher=world.publisher,
     )
@@ -126,7 +125,7 @@ def build_desks(core: Core, world: World) -> Desks:
     rows = Rows(core, lambda output: str(Path(world.folder.path, output)))
     calls = _calls(core, world, stopping)
     performers = _performers(core, world)
-    waves = Waves(core, world.script, world.selection)
+    waves = Waves(core, world.planning)
     agents = Agents(
         core,
         rows=rows,

@@ -79,6 +79,7 @@ class Engine:
         self._caretaker = Caretaker(core, desks.stopping.stop, patience)
         self._handlers = self._table()
         desks.waves.end = self._end
+        desks.waves.stop = desks.stopping.stop
 
     def _table(self) -> dict[type, Callable[[Any], None]]:
         desks = self.desks
@@ -241,6 +242,7 @@ class Engine:
     def _learned(self, learned: LimitsLearned) -> None:
         if self.core.state.limits.get(learned.pool) != learned:
             self.core.record(learned)
+            self.desks.waves.learned()
 
     # -- commands ----------------------------------------------------------
 

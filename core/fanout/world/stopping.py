@@ -35,6 +35,8 @@ from fanout.world.snapshots import Publisher
 
 DISK_SECONDS_MAX = 3.0
 """How long a stop at once waits for a disk that does not answer."""
+MAIN_ENDED = frozenset({"returned", "incomplete"})
+"""Ends of a script that was heard to its end."""
 STOP_KINDS = {"budget": MissingKind.BUDGET, "account": MissingKind.ACCOUNT}
 
 
@@ -227,7 +229,7 @@ class Stopping:
         for pattern in idle:
             text = f"--only names {pattern}, and no row is called so"
             core.record(Noted(source="engine", text=text))
-        if only and len(idle) == len(only) and outcome == "returned":
+        if only and len(idle) == len(only) and outcome in MAIN_ENDED:
             self._usage_error = True
 
     def _told(self, event: RunEnded, script: ScriptEnded) -> RunEnd:

@@ -10,49 +10,47 @@ two threads. A script that cannot be asked, or that computes on, is not waited f
 longer than `patience`.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 
 from fanout.decide.forecast.announce import Announcer
 from fanout.decide.forecast.duration import Limit, Limits
-from fanout.decide.forecast.forecast import forecast
-from fanout.decide.selection import Selection
+from fanout.decide.forecast.forecast import beyond, forecast
 from fanout.words.ahead import RunsAgain
+from fanout.words.commands import Stop
 from fanout.words.events import Noted
-from fanout.words.forecast import Forecast
+from fanout.words.forecast import Forecast, Plan
 from fanout.words.model import Dimension, MissingKind, RowId
 from fanout.words.snapshot import PoolView
 from fanout.world.core import Core
 from fanout.world.messages import Found, LookedUp, Quiet
+from fanout.world.planning import DRY, DRY_SECONDS, Known, Planning
 
 Parked = dict[RowId, Callable[[], None]]
 """Rows that wait, and how each goes on."""
 
+TOLD = "as the service says"
 PATIENCE_MAX = 5
 """A script that asks for more and more holds its first row up for so many times
 its patience."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Script:
-    """The script, as far as it can be asked whether it waits."""
-
-    ask_quiet: Callable[[int], None] = lambda _: None
-    """Ends in `Quiet` with this number once the script waits; may never."""
-    patience: float = 0.0
-    """Seconds without a word after which it is taken to wait."""
-
-
 class Waves:
     """Rows on their way to their first call."""
 
-    def __init__(self, core: Core, script: Script, selection: Selection) -> None:
+    def __init__(self, core: Core, planning: Planning) -> None:
         self._core = core
-        self._script = script
-        self._selection = selection
+        self._planning = planning
+        self._script = planning.script
+        self._selection = planning.selection
         self._refused: set[RowId] = set()
+        self._held: set[RowId] = set()
+        """Rows of a dry run that would spend."""
         self.end: Callable[[RowId, MissingKind, str], None]
         """Ends a row that may not spend; set by whoever can."""
+        self.stop: Callable[[Stop], None]
+        """Ends the run; set by whoever can."""
+        self.plan = Plan()
+        """What a dry run has found."""
         self._announcer = Announcer()
         self._released: set[RowId] = set()
         self._parked: Parked = {}
@@ -151,15 +149,33 @@ class Waves:
         core = self._core
         parked, self._parked = self._parked, {}
         parked = self._selected(parked)
-        limits = limits_of(core)
+        limits = limits_of(core, self._planning.known)
         whole = forecast(core.outlook, limits)
         wave = forecast(core.outlook.only(parked), limits)
         said = self._announcer.wave(wave, whole, core.clock.now())
         if said is not None:
             core.record(said)
+        if self._planning.dry:
+            self._stay(parked, whole)
+            return
         self._released.update(parked)
         for go in parked.values():
             go()
+
+    def _stay(self, parked: Parked, whole: Forecast) -> None:
+        """Send nothing; end once the script has had time for more to ask."""
+        core = self._core
+        self._held.update(parked)
+        if not self._held:
+            return
+        self.plan = Plan(forecast=whole, beyond=beyond(core.outlook), waits=True)
+        stirs = self._stirs
+
+        def end() -> None:
+            if self._stirs == stirs and not self._looking:
+                self.stop(Stop("now", DRY, "a dry run sends nothing"))
+
+        core.at(core.clock.now() + DRY_SECONDS, end)
 
     def _selected(self, parked: Parked) -> Parked:
         """End what is not to be tried; returns the rest."""
@@ -190,17 +206,38 @@ class Waves:
 
     def outlook(self) -> Forecast:
         """What is left to do now."""
-        return forecast(self._core.outlook, limits_of(self._core))
+        return forecast(self._core.outlook, limits_of(self._core, self._planning.known))
+
+    def learned(self) -> None:
+        """Limits became known, or changed: keep them for the next run's forecast."""
+        core = self._core
+        pools, wall = _pools(core), core.clock.wall()
+        if pools:
+            core.spawn(self._keep(pools, wall), "keep the limits")
+
+    async def _keep(
+        self, pools: Mapping[str, Mapping[Dimension, Limit]], wall: float
+    ) -> None:
+        await self._planning.threads(self._planning.keep, pools, wall)
 
 
-def limits_of(core: Core) -> Limits:
-    """The account's limits as they are known now, with what their buckets hold."""
+def _pools(core: Core) -> dict[str, Mapping[Dimension, Limit]]:
     views = core.account.views(core.clock.now())
-    pools = {view.name: found for view in views if (found := _pool(view))}
+    return {view.name: found for view in views if (found := _pool(view))}
+
+
+def limits_of(core: Core, known: Known) -> Limits:
+    """The account's limits as far as they are known, with what their buckets hold."""
+    pools = _pools(core)
+    sources = {TOLD} if pools else set()
+    for name, group in core.outlook.groups.items():
+        if group.pool not in pools and (found := known.of(group.pool, name.model)):
+            pools[group.pool] = found
+            sources.add(known.source)
     return Limits(
         pools=pools,
         slots=core.account.ceiling.user,
-        source="as the service says" if pools else "",
+        source=", ".join(sorted(sources)),
     )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +28,10 @@ from fanout.world.desks import World, build_desks
 from fanout.world.engine import Engine
 from fanout.world.lookup import Lookup
 from fanout.world.openings import Defaults
+from fanout.world.planning import Planning, Script
 from fanout.world.port import Port
 from fanout.world.snapshots import Publisher
 from fanout.world.toolloop import here
-from fanout.world.waves import Script
 
 INFO = RunInfo(
     id="test-1",
@@ -47,6 +48,7 @@ INFO = RunInfo(
 
 
 AT_ONCE = Script()
+PLANNING = Planning()
 NO_TOLERANCE = Tolerance()
 NO_BUDGET = Budget()
 
@@ -93,6 +95,7 @@ class Bench:
         restore: Callable[..., bool] = lambda *_: True,
         script: Script = AT_ONCE,
         selection: Selection = EVERYTHING,
+        planning: Planning = PLANNING,
     ) -> None:
         self.api = api
         self.clock = clock or LoopClock()
@@ -132,8 +135,9 @@ class Bench:
             ),
             tolerance=tolerance,
             cancel_script=self._cancel,
-            script=script,
-            selection=selection,
+            planning=replace(
+                planning, script=script, selection=selection, threads=inline
+            ),
         )
         self.engine = Engine(
             self.core,

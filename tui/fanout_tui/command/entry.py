@@ -68,9 +68,9 @@ def _dispatch(arguments: list[str], environ: Mapping[str, str]) -> int:
             hint="fanout-tui script.py runs one; fanout-tui demo shows how it looks",
         )
     options = reading.understand(space, environ)
-    from fanout_tui.command.running import run_script  # noqa: PLC0415  not for --help
+    from fanout_tui.command.running import run_command  # noqa: PLC0415  not for --help
 
-    return run_script(options, environ).code
+    return run_command(options, environ)
 
 
 def _verb(name: str) -> Verb:

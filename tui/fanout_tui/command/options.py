@@ -136,6 +136,11 @@ def _plan_options(top: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--limit", metavar="N", help="send only the first N rows of each phase"
     )
+    group.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="say what would run, its tokens, dollars and minutes; send nothing",
+    )
 
 
 def _place_options(top: argparse.ArgumentParser) -> None:
@@ -198,6 +203,7 @@ def understand(space: argparse.Namespace, environ: Mapping[str, str]) -> Options
         ),
         tolerance=_tolerance(space.allow_missing),
         selection=_selection(space),
+        dry=bool(space.dry_run),
         fresh=space.fresh,
         resume=space.resume,
         run_dir=Path(space.run_dir),

@@ -49,6 +49,15 @@ class Ran:
     """The engine did not end: its threads would hold up the end of the process."""
 
 
+def run_command(options: Options, environ: Mapping[str, str]) -> int:
+    """Run a script, or say what it would do; returns the exit code."""
+    if options.config.dry:
+        from fanout_tui.command.planning import run_dry  # noqa: PLC0415
+
+        return run_dry(options, environ)
+    return run_script(options, environ).code
+
+
 def run_script(
     options: Options,
     environ: Mapping[str, str],

@@ -53,9 +53,9 @@ def resume(arguments: Sequence[str], environ: Environ) -> int:
     space.simulate = manifest.simulated
     if manifest.simulated and space.origins["profile"] != "command line":
         space.profile = manifest.endpoint.partition(":")[2]
-    from fanout_tui.command.running import run_script  # noqa: PLC0415
+    from fanout_tui.command.running import run_command  # noqa: PLC0415
 
-    return run_script(reading.understand(space, environ), environ).code
+    return run_command(reading.understand(space, environ), environ)
 
 
 def report(arguments: Sequence[str], environ: Environ) -> int:

@@ -54,6 +54,8 @@ class Announcer:
             self._began = now
         self._wave += wave
         self.known = _timed(self.known + wave, whole, now - self._began)
+        if not wave.rows and not self.tally.reused:
+            return None
         phases = {one.phase for one in wave.phases}
         total = self._wave.tokens.total.expected
         first = not self._said and not self._phases

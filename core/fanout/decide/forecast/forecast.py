@@ -43,6 +43,33 @@ def forecast(outlook: Outlook, limits: Limits) -> Forecast:
     )
 
 
+def beyond(outlook: Outlook) -> tuple[PhaseForecast, ...]:
+    """Return the phases that earlier runs had and this one has not reached."""
+    reached = {name.phase for name in outlook.groups}
+    found = []
+    for phase, (name, count) in outlook.earlier.phases.items():
+        sample = outlook.earlier.samples[name]
+        if phase in reached or not sample.count:
+            continue
+        size = count * sample.size / sample.count
+        uses = [sample.of(use, count, size) for use in Use]
+        tokens = _tokens(uses)
+        found.append(
+            PhaseForecast(
+                phase=phase,
+                model=name.model,
+                pool="",
+                rows=round(count),
+                learned=round(sample.count),
+                calls=uses[Use.CALLS],
+                tokens=tokens,
+                dollars=_dollars(name.model, tokens, uses[Use.CALLS].expected),
+                seconds=uses[Use.SECONDS].expected / count,
+            )
+        )
+    return tuple(found)
+
+
 def _ahead(outlook: Outlook) -> tuple[dict[str, int], int]:
     """Declared rows by phase where the phase is known, and how many are not."""
     known = {name.phase for name in outlook.groups}
@@ -121,12 +148,7 @@ def _rest(whole: list[Range], spent: list[float]) -> list[Range]:
 def _phase(
     outlook: Outlook, name: Name, group: Group, rows: int, uses: list[Range]
 ) -> PhaseForecast:
-    tokens = TokenRange(
-        input=uses[Use.INPUT],
-        cache_write=uses[Use.CACHE_WRITE],
-        cache_read=uses[Use.CACHE_READ],
-        output=uses[Use.OUTPUT],
-    )
+    tokens = _tokens(uses)
     sample = _sample(outlook, name, group)
     alone = _expected(sample, group, 1, _usual_size(sample, group))
     return PhaseForecast(
@@ -139,6 +161,15 @@ def _phase(
         tokens=tokens,
         dollars=_dollars(name.model, tokens, uses[Use.CALLS].expected),
         seconds=alone[Use.SECONDS].expected,
+    )
+
+
+def _tokens(uses: list[Range]) -> TokenRange:
+    return TokenRange(
+        input=uses[Use.INPUT],
+        cache_write=uses[Use.CACHE_WRITE],
+        cache_read=uses[Use.CACHE_READ],
+        output=uses[Use.OUTPUT],
     )
 
 

@@ -57,6 +57,8 @@ def minutes(seconds: float) -> str:
 def span(figure: Range, word: str = "") -> str:
     """`about 180k (150k-220k)`, `word` behind the figure."""
     low, high = tokens(figure.low), tokens(figure.high)
+    if not figure.high:
+        return f"0 {word}".rstrip()
     text = f"about {tokens(figure.expected)}{word and ' ' + word}"
     return text if low == high else f"{text} ({low}-{high})"
 
@@ -92,7 +94,7 @@ def figures(seen: Forecast) -> str:
 def why(tally: Tally) -> str:
     """`3 because their inputs changed, 2 go on from kept turns, 1 new`."""
     causes = sorted(tally.again.items(), key=lambda item: (-item[1], item[0]))
-    parts = [_because(cause, count) for cause, count in causes[:CAUSES_SHOWN]]
+    parts = [because(cause, count) for cause, count in causes[:CAUSES_SHOWN]]
     rest = sum(count for _, count in causes[CAUSES_SHOWN:])
     if rest:
         parts.append(f"{rest} for other reasons")
@@ -104,7 +106,8 @@ def why(tally: Tally) -> str:
     return ", ".join(parts)
 
 
-def _because(cause: str, count: int) -> str:
+def because(cause: str, count: int) -> str:
+    """`3 because their inputs changed`."""
     if count > 1:
         cause = cause.replace("its ", "their ").replace("it was", "they were")
         cause = cause.replace("it read", "they read").replace("it is", "they are")
@@ -115,15 +118,15 @@ def first_wave(tally: Tally, seen: Forecast) -> str:
     """What is said before the first call of a life."""
     if not seen.rows:
         return f"reuses {tally.reused}, nothing else to run so far"
-    because = why(tally)
-    because = f": {because}" if because else ""
+    causes = why(tally)
+    causes = f": {causes}" if causes else ""
     if tally.in_vain:
         return (
             f"NOTHING IS REUSED of the {tally.held:,} results that earlier work left: "
-            f"will run {seen.rows:,}, {figures(seen)}{because}"
+            f"will run {seen.rows:,}, {figures(seen)}{causes}"
         )
     head = f"reuses {tally.reused:,}, " if tally.reused or tally.held else ""
-    return f"{head}will run {seen.rows:,}, {figures(seen)}{because}"
+    return f"{head}will run {seen.rows:,}, {figures(seen)}{causes}"
 
 
 def later_wave(tally: Tally, wave: Forecast, known: Forecast) -> str:
@@ -135,10 +138,10 @@ def later_wave(tally: Tally, wave: Forecast, known: Forecast) -> str:
     reused = f"reuses {tally.reused:,} more, " if tally.reused else ""
     if not wave.rows:
         return f"{reused}nothing more to run so far"
-    because = why(tally)
-    because = f": {because}" if because else ""
+    causes = why(tally)
+    causes = f": {causes}" if causes else ""
     total = tokens(known.tokens.total.expected)
     return (
-        f"{reused}will run {wave.rows:,} more in {where}, {figures(wave)}{because}; "
+        f"{reused}will run {wave.rows:,} more in {where}, {figures(wave)}{causes}; "
         f"the run comes to about {total} tokens"
     )
