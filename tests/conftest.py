@@ -7,10 +7,12 @@ a test of its own.
 
 import os
 import time
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
 
+import canary
 import figures
 from fanout.testing.virtual_loop import VirtualLoop
 
@@ -22,6 +24,23 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 @pytest.fixture
 def anyio_backend() -> tuple[str, dict[str, object]]:
     return "asyncio", {"loop_factory": VirtualLoop}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_secret_is_left_behind(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[None]:
+    """Whatever the suite wrote, run folders and reports and logs: no key is in it."""
+    yield
+    base = tmp_path_factory.getbasetemp()
+    found, looked = canary.found_below(base)
+    assert found == []
+    figures.record_figure(
+        "canary secrets over everything the suite writes",
+        "0 hits",
+        looked,
+        unit="files, 0 hits",
+    )
 
 
 STARTED = pytest.StashKey[float]()

@@ -13,7 +13,8 @@ from pathlib import Path
 from fanout.config import Config
 from fanout.errors import UsageError
 from fanout.simulator.process import SimulatedAccount, SimulatorError
-from fanout.world.credentials import Credentials
+from fanout.words.hiding import hide
+from fanout.world.credentials import Credentials, without_user
 
 OFFICIAL = "https://api.anthropic.com"
 
@@ -46,7 +47,9 @@ def reach(
         if account is None:
             account = stack.enter_context(_started(config.profile))
         return Access(
-            credentials=Credentials(base_url=account.url, api_key="simulated"),
+            credentials=Credentials(
+                base_url=account.url, api_key="simulated", custom_headers=False
+            ),
             endpoint=f"simulated:{_profile_name(config.profile)}",
             simulated=True,
             control_url=account.control_url,
@@ -60,10 +63,18 @@ def reach(
         )
     base_url = (environ.get("ANTHROPIC_BASE_URL") or OFFICIAL).rstrip("/")
     if not base_url.startswith(("http://", "https://")):
+        # It is not shown: who mixes up two variables has put a key there.
         raise UsageError(
-            f"ANTHROPIC_BASE_URL is `{base_url}`, which is no http(s) address",
+            "ANTHROPIC_BASE_URL is no http(s) address",
             hint="unset it, or give it a scheme, for instance https://…",
         )
+    if without_user(base_url) != base_url:
+        raise UsageError(
+            "ANTHROPIC_BASE_URL has a user name or a password in it",
+            hint="take it out: the secret goes into ANTHROPIC_API_KEY",
+        )
+    hide(key)
+    hide(token)
     # With both, the key wins, as it does in the SDK.
     token = None if key is not None else token
     return Access(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from canary import CANARY
 from fanout.simulator.process import SimulatedAccount
 
 SECONDS_MAX = 90.0
@@ -87,7 +88,7 @@ class Program:
         if account is not None:
             self.environ |= {
                 "ANTHROPIC_BASE_URL": account.url,
-                "ANTHROPIC_API_KEY": "a key",
+                "ANTHROPIC_API_KEY": CANARY,
             }
 
     def script(self, text: str, name: str = "job.py") -> None:

@@ -11,6 +11,8 @@ import termios
 import time
 from pathlib import Path
 
+from canary import CANARY
+
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -23,6 +25,7 @@ class Terminal:
         if self.pid == 0:
             paths = os.pathsep.join(map(str, (ROOT / "core", ROOT / "tui")))
             os.environ.update(env, TERM="xterm-256color", PYTHONPATH=paths)
+            os.environ["ANTHROPIC_API_KEY"] = CANARY
             os.environ.pop("NO_COLOR", None)
             # Whatever the tests run under, a terminal that is gone must not turn
             # an exit into a failure to flush.
@@ -41,6 +44,22 @@ class Terminal:
             assert left > 0, f"{wanted!r} did not come: {self.output[-2000:]!r}"
             if not self._read(left):
                 assert wanted in self.output, self.output[-2000:]
+        return self.output
+
+    def read_all(self, seconds: float) -> bytes:
+        """Everything up to the child's end, also where it is tens of megabytes."""
+        end = time.monotonic() + seconds
+        chunks = []
+        while ready := select.select([self.fd], [], [], end - time.monotonic())[0]:
+            try:
+                data = os.read(self.fd, 1 << 20)
+            except OSError:
+                break
+            chunks.append(data)
+            if not data:
+                break
+        assert ready, f"it does not end: {b''.join(chunks[-3:])!r}"
+        self.output += b"".join(chunks)
         return self.output
 
     def _read(self, seconds: float) -> bool:
@@ -95,10 +114,11 @@ class Terminal:
         raise AssertionError("the child does not end")
 
     def close(self) -> None:
-        """End the child, if it is still there."""
+        """End the child, if it is still there; what it has shown holds no key."""
         try:
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
         except (ProcessLookupError, ChildProcessError):
             pass
         os.close(self.fd)
+        assert CANARY.encode() not in self.output

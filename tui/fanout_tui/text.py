@@ -9,7 +9,7 @@ in it is seen, not obeyed.
 import unicodedata
 from functools import lru_cache
 
-from fanout.words.clean import clean
+from fanout.words.clean import clean, shortened
 
 _WIDE = frozenset("WF")
 _PLAIN = str.maketrans({"·": "-", "→": ">", "—": "-", "…": "~"})
@@ -22,9 +22,13 @@ def to_ascii(text: str) -> str:
 
 _SPACES = {0x09: " ", 0x0A: " "}
 
+LINE_MAX = 20_000
+"""Characters of one line that are looked at; no terminal is as wide."""
+
 
 def one_line(text: str) -> str:
     """`text` cleaned, with line ends and tabs as spaces."""
+    text = shortened(text, LINE_MAX)
     if text.isascii() and text.isprintable():
         return text
     return clean(text.replace("\r\n", "\n").translate(_SPACES))
@@ -105,15 +109,28 @@ def wrap(text: str, cells: int) -> list[str]:
 
 def _wrap_line(text: str, cells: int) -> list[str]:
     lines: list[str] = []
-    while width(text) > cells:
-        head = cut_end(text, cells, "") or text[0]
-        space = head.rfind(" ")
-        if space > cells // 3 and text[len(head) : len(head) + 1] != " ":
-            head = head[:space]
-        lines.append(head)
-        text = text[len(head) :].lstrip(" ")
-    lines.append(text)
+    start = 0
+    while (end := _fitting(text, start, cells)) < len(text):
+        space = text.rfind(" ", start, end)
+        if space > start + cells // 3 and text[end] != " ":
+            end = space
+        lines.append(text[start:end])
+        start = end
+        while start < len(text) and text[start] == " ":
+            start += 1
+    lines.append(text[start:])
     return lines
+
+
+def _fitting(text: str, start: int, cells: int) -> int:
+    """Where a line of at most `cells` that begins at `start` ends."""
+    at, used = start, 0
+    while at < len(text):
+        used += char_width(text[at])
+        if used > cells and at > start:
+            break
+        at += 1
+    return at
 
 
 _SIZES = (

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from fanout.words.clean import well_formed
+from fanout.words.clean import escaped, well_formed
 
 DEPTH_MAX = 200
 """Parsers recurse; beyond about a thousand levels they give up."""
@@ -24,7 +24,10 @@ _BITS_MAX = int(DIGITS_MAX * math.log2(10))
 
 
 def to_json(value: Any) -> str:
-    """Encode `value`; always succeeds, and is always valid UTF-8 and JSON."""
+    """Encode `value`; always succeeds, and is always valid UTF-8 and JSON.
+
+    Shown on a terminal, by `cat` or `grep`, it does nothing to it.
+    """
     try:
         text = json.dumps(
             value, ensure_ascii=False, allow_nan=False, separators=(",", ":")
@@ -34,14 +37,14 @@ def to_json(value: Any) -> str:
     # A value is at most as deep as it has opening brackets.
     if text.count("[") + text.count("{") > DEPTH_MAX and is_too_deep(value):
         return _forced(value)
-    return well_formed(text)
+    return escaped(well_formed(text))
 
 
 def _forced(value: Any) -> str:
     text = json.dumps(
         plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")
     )
-    return well_formed(text)
+    return escaped(well_formed(text))
 
 
 def plain(value: Any, above: frozenset[int] = frozenset()) -> Any:

@@ -10,7 +10,7 @@ import io
 import re
 
 from fanout.disk.report import Partition, Report
-from fanout.words.clean import clean
+from fanout.words.clean import clean, shortened
 
 TOKENS = (
     "input_tokens",
@@ -37,6 +37,9 @@ COLUMNS = (
     "again",
 )
 
+CELL_MAX = 4_000
+"""Characters of a cell, before pictures; spreadsheets end at 32,767."""
+
 _FORMULA = re.compile(
     r"""^(?=[\s"']*[=+\-@\uff1d\uff0b\uff0d\uff20])|^(?=[\u2400-\u2421])"""
 )
@@ -54,7 +57,7 @@ def report_csv(report: Report) -> str:
 
 def cell(text: str) -> str:
     """Return text that no spreadsheet takes for anything but text."""
-    shown = _SPLIT_FORMULA.sub(r"\1'", clean(text))
+    shown = _SPLIT_FORMULA.sub(r"\1'", clean(shortened(text, CELL_MAX)))
     return f"'{shown}" if _FORMULA.match(shown) else shown
 
 

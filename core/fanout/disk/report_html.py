@@ -13,7 +13,10 @@ from collections.abc import Iterable, Sequence
 from fanout.disk.report import Partition, Report
 from fanout.disk.report_json import iso
 from fanout.disk.report_md import DOUBT, price
-from fanout.words.clean import clean
+from fanout.words.clean import clean, shortened
+
+TEXT_MAX = 4_000
+"""Characters of one text; the JSON has it whole."""
 
 STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem;
@@ -70,7 +73,7 @@ def report_html(report: Report) -> str:
 
 def text(value: str) -> str:
     """Return text that a browser shows and never acts on."""
-    return html.escape(clean(value), quote=True)
+    return html.escape(clean(shortened(value, TEXT_MAX)), quote=True)
 
 
 def _origin(report: Report) -> str:

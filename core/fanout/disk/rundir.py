@@ -196,7 +196,11 @@ def find_run(runs: Path, name: str) -> Path:
 
 
 def _at_path(folder: Path) -> Path:
-    if read_manifest(folder) is None and not (folder / "journal").is_dir():
+    try:
+        known = read_manifest(folder) is not None or (folder / "journal").is_dir()
+    except (OSError, ValueError):
+        known = False
+    if not known:
         raise UsageError(
             f"{folder} is not the folder of a run",
             hint="it should hold a manifest.json and a journal",

@@ -61,9 +61,10 @@ def locate(path: str | Path, arguments: Sequence[str] = ()) -> LoadedScript:
         raise UsageError(
             f"there is no script `{path}`", hint="check the path"
         ) from error
-    except OSError as error:
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "that is no path"
         raise UsageError(
-            f"the script `{path}` cannot be read: {error.strerror}",
+            f"the script `{path}` cannot be read: {why}",
             hint="check its permissions",
         ) from error
     try:

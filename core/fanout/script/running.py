@@ -12,6 +12,7 @@ thread itself and may start loops of its own.
 """
 
 import asyncio
+import json
 import sys
 import threading
 import traceback
@@ -28,6 +29,12 @@ from fanout.script.heartbeat import Heartbeat
 from fanout.script.idling import Idling
 from fanout.script.plain import jsonable
 from fanout.script.session import ScriptPort, Session, make_current
+from fanout.words.clean import shortened
+from fanout.words.hiding import redact
+
+TEXT_MAX = 4_000
+TRACEBACK_MAX = 100_000
+"""Characters; an exception's own text may be of any length."""
 
 STACK_BYTES = 16 * 1024 * 1024
 """A runaway recursion must end as a RecursionError, not as a dead process."""
@@ -227,9 +234,18 @@ class ScriptThread:
 def _plain(value: Any) -> Any:
     """Return what `main` returned as JSON values, whatever its own methods do."""
     try:
-        return jsonable(value)
+        return _without_secrets(jsonable(value))
     except Exception as error:  # noqa: BLE001  a stranger's `__repr__`, and worse
         return f"<{type(value).__name__}, which raised {type(error).__name__}>"
+
+
+def _without_secrets(value: Any) -> Any:
+    try:
+        text = json.dumps(value)
+    except ValueError:
+        return value
+    kept = redact(text)
+    return json.loads(kept) if kept != text else value
 
 
 async def _awaited(value: Any) -> Any:
@@ -241,6 +257,7 @@ def _exited(stop: SystemExit) -> ScriptEnd:
     if code is None or code == 0:
         return ScriptEnd(outcome="returned", text="exited with code 0")
     text = code if isinstance(code, str) else f"exited with code {code}"
+    text = shortened(redact(text), TEXT_MAX)
     number = code if isinstance(code, int) else 1
     return ScriptEnd(outcome="exited", text=text, error=stop, code=number)
 
@@ -254,7 +271,12 @@ def _raised(error: BaseException) -> ScriptEnd:
     outcome = "incomplete" if isinstance(error, Incomplete) else "raised"
     known = isinstance(error, Incomplete | UsageError)
     text = str(error) + _place(error) if known else last
-    return ScriptEnd(outcome=outcome, text=text, traceback=shown, error=error)
+    return ScriptEnd(
+        outcome=outcome,
+        text=shortened(redact(text), TEXT_MAX),
+        traceback=shortened(redact(shown), TRACEBACK_MAX),
+        error=error,
+    )
 
 
 def _place(error: BaseException) -> str:

@@ -21,7 +21,8 @@ from urllib.parse import urlsplit
 from fanout.decide.admission.headers import read_limits, read_retry_after
 from fanout.decide.assembly import Assembly
 from fanout.files.safecall import run_in_daemon
-from fanout.words.clean import well_formed
+from fanout.words.clean import shortened, well_formed
+from fanout.words.hiding import redact
 from fanout.words.model import Usage
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
 from fanout.words.timeouts import Timeouts
@@ -34,6 +35,8 @@ from fanout.world.watchdog import Cut, Guard, Watchdog, limits_of
 OK = 200
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 CONNECTIONS_MAX = 1000
+MESSAGE_MAX = 2_000
+"""Characters of what the service says about an error."""
 RETRY_AFTER_MAX = 86_400.0
 """A day: who asks for more has sent something that is not a time."""
 IMPORT_SECONDS_MAX = 3.0
@@ -136,7 +139,7 @@ class Api:
         )
         seen = say_when_connected(http, self._connected)
         self._limits = limits_of(self._timeouts, connects_seen=seen)
-        return self._sdk.AsyncAnthropic(
+        client = self._sdk.AsyncAnthropic(
             api_key=self._credentials.api_key,
             auth_token=self._credentials.auth_token,
             base_url=self._credentials.base_url,
@@ -146,6 +149,9 @@ class Api:
             timeout=httpx.Timeout(None),
             open_telemetry=False,
         )
+        if not self._credentials.custom_headers:
+            client._custom_headers = {}  # noqa: SLF001  the SDK takes them unasked
+        return client
 
     def _connected(self, guard: Guard) -> None:
         if guard.stage == "connect":
@@ -327,9 +333,13 @@ def _frame(event: str | None, data: str) -> bytes:
 def _message_of(error: Any) -> str:
     body = error.body
     if isinstance(body, dict) and isinstance(body.get("error"), dict):
-        return str(body["error"].get("message") or error.message)
-    text = str(body or error.message)
-    return text if len(text) <= 300 else text[:300] + "…"  # noqa: PLR2004
+        return _told(body["error"].get("message") or error.message)
+    return _told(body or error.message, 300)
+
+
+def _told(what: object, most: int = MESSAGE_MAX) -> str:
+    """What the service says, short and without secrets: it may quote the request."""
+    return shortened(redact(str(what)), most)
 
 
 def _in_stream(assembly: Assembly, limits: Limits, request_id: str | None) -> Refused:
@@ -342,7 +352,7 @@ def _in_stream(assembly: Assembly, limits: Limits, request_id: str | None) -> Re
         status=OK,
         type=_text(error.get("type")),
         code=_text(code),
-        message=str(error.get("message") or "error inside the stream"),
+        message=_told(error.get("message") or "error inside the stream"),
         retry_after=None,
         limits=limits,
         request_id=request_id,

@@ -17,6 +17,7 @@ from typing import Any
 
 from fanout.decide.admission.planner import Block, plan
 from fanout.words import commands as ask
+from fanout.words.clean import shortened
 from fanout.words.events import (
     CeilingSet,
     LimitsLearned,
@@ -25,6 +26,7 @@ from fanout.words.events import (
     RunPaused,
     RunResumed,
 )
+from fanout.words.hiding import redact
 from fanout.words.model import Cause, MissingKind, RowId, Status
 from fanout.words.orders import RowOutcome
 from fanout.words.snapshot import Snapshot
@@ -51,6 +53,8 @@ SCRIPTS = frozenset(
     }
 )
 """What only a script asks for."""
+NOTE_MAX = 20_000
+"""Characters of one log line."""
 
 
 class Engine:
@@ -308,7 +312,11 @@ class Engine:
 
     def _note(self, message: ask.Note) -> None:
         self.core.record(
-            Noted(source=message.source, text=message.text, row=message.row)
+            Noted(
+                source=message.source,
+                text=shortened(redact(message.text), NOTE_MAX),
+                row=message.row,
+            )
         )
 
     def _woke(self, message: said.Woke) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from fanout.words.clean import shortened
+from fanout.words.hiding import redact
 from fanout.world.watchdog import Cut
 
 TEXT_MAX = 300
@@ -84,7 +86,7 @@ def describe(error: BaseException, host: str) -> str:
         if known := _known(inner, host):
             return known
     text = str(chain[-1]) or type(chain[-1]).__name__
-    return text if len(text) <= TEXT_MAX else text[:TEXT_MAX] + "…"
+    return shortened(redact(text), TEXT_MAX)
 
 
 def _known(error: BaseException, host: str) -> str:

@@ -9,6 +9,7 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from fanout.decide.hollow import hollow, is_blank
@@ -19,6 +20,8 @@ from fanout.files.outputs import OutputFolder, Problem, encode_output
 from fanout.files.safecall import Guarded
 from fanout.files.safefile import sha256
 from fanout.files.tools import WriteOutput
+from fanout.words.clean import shortened
+from fanout.words.hiding import redact
 from fanout.words.model import MissingKind, RowId
 from fanout.words.orders import AgentOrder
 from fanout.words.tools import Tool, ToolResult
@@ -27,6 +30,9 @@ from fanout.world.lookup import Lookup, Order, Sought
 from fanout.world.messages import Checked, Found, LookedUp, NoRoom, ToolsCame
 from fanout.world.openings import last_output, wrote_output
 from fanout.world.rows import Work
+
+PROBLEM_MAX = 4_000
+"""Characters of what an agent is told about its answer; it may quote the answer."""
 
 Threads = Callable[..., Awaitable[Any]]
 """`asyncio.to_thread`, or an inline runner for virtual time."""
@@ -176,7 +182,8 @@ class Performers:
                 )
             break
         core.cramped.pop(row, None)
-        core.put(checked)
+        problem = shortened(checked.problem, PROBLEM_MAX)
+        core.put(replace(checked, problem=problem))
 
     def _judge(self, work: Work, text: str, step: int) -> Checked:
         """Write and verify; runs in a thread."""
@@ -257,5 +264,5 @@ def _block(use: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
         block["is_error"] = True
     # What a stranger's tool gave may be no JSON; a resumed agent must send the
     # same bytes as a live one.
-    kept: dict[str, Any] = json.loads(to_json(block))
+    kept: dict[str, Any] = json.loads(redact(to_json(block)))
     return kept

@@ -245,7 +245,7 @@ def _positive(text: str | None, option: str, hint: str = "") -> int | None:
     if text is None:
         return None
     digits = text.replace("_", "").replace(",", "")
-    if not digits.isdigit() or int(digits) < 1:
+    if not digits.isdecimal() or int(digits) < 1:
         raise UsageError(
             f"{option} takes a whole number above 0, not `{text}`",
             hint=hint or f"for instance {option} 100000",

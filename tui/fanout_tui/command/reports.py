@@ -80,4 +80,4 @@ def _result(text: str) -> bytes:
         value = json.loads(text)
     except ValueError:
         value = text
-    return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
+    return (json.dumps(value, ensure_ascii=True, indent=2) + "\n").encode()

@@ -25,6 +25,7 @@ from fanout.place import open_place
 from fanout.script.loading import locate
 from fanout.simulator.process import SimulatedAccount
 from fanout.version import VERSION
+from fanout.words.hiding import hide_all
 from fanout.words.snapshot import Snapshot
 from fanout.world.clock import Clock, SystemClock
 from fanout_tui.command.options import Options
@@ -32,6 +33,7 @@ from fanout_tui.command.reports import export, write_all
 from fanout_tui.command.say import problem, through, warn, write
 from fanout_tui.command.signals import Signals
 from fanout_tui.command.transcripts import Handle
+from fanout_tui.crash import harmless
 from fanout_tui.stdio import Stdio
 
 POLL_SECONDS = 0.2
@@ -65,6 +67,7 @@ def run_script(
     account: SimulatedAccount | None = None,
 ) -> Ran:
     """Run it to its end. Raises `UsageError` before anything was sent."""
+    hide_all(environ)
     ran = _run(options, environ, account)
     if ran.stuck:
         for stream in (sys.stdout, sys.stderr):
@@ -277,4 +280,5 @@ def _crashed(life: Life) -> None:
         f"the details are in {folder}/crash.txt"
     )
     with suppress(OSError):
-        Path(folder, "crash.txt").write_text(life.handle.trace, encoding="utf-8")
+        text = harmless(life.handle.trace)
+        Path(folder, "crash.txt").write_text(text, encoding="utf-8")

@@ -8,6 +8,7 @@ from typing import TextIO
 
 from fanout.decide.ending import SIGNALS
 from fanout.words.clean import clean
+from fanout.words.hiding import redact
 
 _own: list[tuple[TextIO, TextIO]] = []
 """Where our words go while a script has stdout and stderr for itself."""
@@ -82,7 +83,7 @@ def problem(message: str, hint: str = "") -> None:
 def _put(stream: TextIO | None, text: str) -> None:
     if stream is None:
         return
-    shown = "\n".join(clean(line) for line in text.split("\n"))
+    shown = "\n".join(clean(line) for line in redact(text).split("\n"))
     encoding = _encoding(stream)
     # A closed pipe or a terminal that is gone must not end a run.
     try:
