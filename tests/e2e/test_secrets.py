@@ -29,6 +29,9 @@ CANARIES = (
     "hd-canary-77aa01c3d9",
 )
 
+SETTINGS = ("fanout.toml", "pyproject.toml")
+"""Read, and held to settings that name no account."""
+
 TALKATIVE = """
 import logging
 logging.basicConfig(level=logging.DEBUG)
@@ -140,9 +143,8 @@ def plant(folder: Path, url: str) -> None:
         "configs/default.json": json.dumps(profile),
         "active_config": "default",
         "anthropic.toml": f'base_url = "{url}"\n',
-        "fanout.toml": f'base_url = "{url}"\n',
         ".fanout/config.json": json.dumps(profile),
-        "pyproject.toml": f'[tool.fanout]\nbase_url = "{url}"\n',
+        "pyproject.toml": f'[tool.anthropic]\nbase_url = "{url}"\n',
         "setup.cfg": f"[fanout]\nbase_url = {url}\n",
         ".netrc": "machine 127.0.0.1 login planted password planted-key-0123456789\n",
         ".anthropicrc": lines,
@@ -188,7 +190,8 @@ def test_a_strangers_folder_decides_nothing(
     strange = {
         name
         for name in opened
-        if name != "job.py" and not name.startswith((".fanout", "__pycache__"))
+        if name != "job.py"
+        and not name.startswith((".fanout", *SETTINGS, "__pycache__"))
     }
     assert strange == set()
     assert ".fanout/config.json" not in opened
@@ -208,6 +211,22 @@ def test_a_secret_in_the_address_is_refused_and_not_repeated(
     assert "ANTHROPIC_BASE_URL" in end.err
     assert CANARY not in end.said
     assert not (tmp_path / ".fanout").exists()
+
+
+@pytest.mark.parametrize("file", SETTINGS)
+@pytest.mark.parametrize("name", ["base_url", "api_key", "auth_token"])
+def test_settings_of_a_folder_name_no_account(
+    service: SimulatedAccount, tmp_path: Path, file: str, name: str
+) -> None:
+    with listener() as (url, calls):
+        program = Program(tmp_path, service)
+        head = "[tool.fanout]\n" if file == "pyproject.toml" else ""
+        (tmp_path / file).write_text(f'{head}{name} = "{url}"\n')
+        program.script("async def main():\n    await work(3)\n")
+        end = program.run()
+        assert calls == []
+    assert end.code == 2
+    assert name in end.err
 
 
 def test_a_planted_key_is_no_key(tmp_path: Path) -> None:
