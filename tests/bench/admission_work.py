@@ -103,8 +103,7 @@ def short(name: str) -> Callable[[int], list[Agent]]:
 
 def _turns(job: compare_work.Job) -> list[Turn]:
     """What is charged anew for each call: its prefix is read from the cache."""
-    made = [Turn(job.prompt, job.note, tools=job.pause)]
-    for result in job.results:
-        made.append(Turn(result + job.note, job.note, tools=job.pause))
+    new = [job.prompt, *(result + job.note for result in job.results)]
+    made = [Turn(tokens, job.note, tools=job.pause) for tokens in new]
     made[-1].output, made[-1].tools = job.output, 0.0
     return made
