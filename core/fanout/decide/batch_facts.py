@@ -32,7 +32,8 @@ from fanout.words.model import NO_USAGE, Flight, Usage
 
 def _planned(state: RunState, at: float, event: BatchPlanned) -> None:
     batch = state.batches.by_number.get(event.batch)
-    if batch is None or batch.planned_at is not None:
+    # One that turned out not to be there is planned once more.
+    if batch is None or batch.id:
         raise IllegalEvent("(batch)", f"number {event.batch}", event)
     batch.planned_at, batch.size = at, event.count
 

@@ -19,6 +19,8 @@ from fanout.decide.fingerprint import canonical
 from fanout.words.model import RowId
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
 
+LIVE, BATCH = LANES = ("live", "batch")
+"""The ways out: a call of its own, or in a batch at half the price."""
 POOL = "batches"
 """Stands as the pool of rows whose calls go out in batches: they share no limit
 with messages."""

@@ -14,7 +14,7 @@ import asyncio
 import importlib
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, Protocol
 from urllib.parse import urlsplit
 
@@ -30,7 +30,7 @@ from fanout.world.clock import Clock
 from fanout.world.connecting import say_when_connected
 from fanout.world.credentials import Credentials
 from fanout.world.failures import Failure, describe, failure
-from fanout.world.watchdog import Cut, Guard, Watchdog, limits_of
+from fanout.world.watchdog import Cut, Guard, Limit, Watchdog, limits_of
 
 OK = 200
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -214,14 +214,23 @@ class Api:
         )
 
     async def plain(
-        self, method: str, path: str, body: Mapping[str, Any] | None
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None,
+        *,
+        seconds: float | None = None,
     ) -> tuple[int, dict[str, str], str]:
-        """Pass a small request through: status, headers and body as sent."""
+        """Pass a request through: status, headers and body as sent.
+
+        `seconds` is how long it may take; None is what a small one may.
+        """
         await self._opened()
         send = getattr(self._client, method)
         options = {"body": dict(body)} if body is not None else {}
         try:
-            async with self._watchdog.guard(self._limits.plain):
+            limit = Limit("plain", seconds) if seconds else self._limits.plain
+            async with self._watchdog.guard(limit):
                 value = await send(path, cast_to=object, **options)
         except self._sdk.APIStatusError as error:
             text = error.response.text
@@ -231,6 +240,30 @@ class Api:
                 raise
             return 502, {}, _error_body("api_error", describe(error, self._host))
         return OK, {"content-type": "application/json"}, json.dumps(value)
+
+    async def lines(
+        self, path: str, take: Callable[[str], bool]
+    ) -> Refused | Broken | None:
+        """Read a response line by line, until it ends, is cut, or `take` says no."""
+        await self._opened()
+        try:
+            async with self._watchdog.guard(self._limits.first_byte) as guard:
+                stream = await self._client.get(
+                    path,
+                    cast_to=object,
+                    stream=True,
+                    stream_cls=self._sdk.AsyncStream[object],
+                )
+                guard.alive(self._limits.idle)
+                await _each_line(stream.response, take, guard)
+        except self._sdk.APIStatusError as error:
+            return self._refusal(error)
+        except Exception as error:
+            if not self._is_theirs(error):
+                raise
+            how = failure(error, "stream", self._host)
+            return Broken(stage=how.stage, message=how.message, timeout=how.timeout)
+        return None
 
     def _is_theirs(self, error: Exception) -> bool:
         """Whether it came from the service or the way to it, and is no defect."""
@@ -289,6 +322,16 @@ class Api:
             request_id=error.request_id,
             body=error.response.text,
         )
+
+
+async def _each_line(response: Any, take: Callable[[str], bool], guard: Guard) -> None:
+    try:
+        async for line in response.aiter_lines():
+            guard.alive()
+            if not take(line):
+                break
+    finally:
+        await response.aclose()
 
 
 def _feed(assembly: Assembly, data: str) -> None:
