@@ -37,6 +37,8 @@ class LifeStarted:
     version: str
     """Version of fanout-tui."""
     pid: int
+    lane: str = "live"
+    """Of agents that name none: `live` or `batch`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

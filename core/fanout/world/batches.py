@@ -58,13 +58,19 @@ class Batches:
         on_account: Callable[[str], None],
         on_budget: Callable[[str], None],
         default: str,
+        lasting: bool,
     ) -> None:
-        """`default` is the lane of agents that name none."""
+        """`default` is the lane of agents that name none.
+
+        `lasting`: the account outlives this process; an embedded one does not.
+        """
         self._core = core
         self._calls = calls
         self._purse = purse
         self._on_budget = on_budget
         self._default = default
+        self._goes_on = "goes on" if lasting else "ends with the embedded account"
+        self._lasting = lasting
         self._gathering: dict[RowId, Request] = {}
         self._wave = Wave()
         self._armed = 0.0
@@ -274,7 +280,7 @@ class Batches:
         """One row waits no longer."""
         sent = held.doing is not Doing.PLANNED
         if sent:
-            reason = f"{reason}; {self._watch.name(held)} goes on"
+            reason = f"{reason}; {self._watch.name(held)} {self._goes_on}"
         self._abandon(held, call, kind, reason, sent=sent)
 
     def _abandon(
@@ -334,7 +340,7 @@ class Batches:
         count = len(held.requests)
         for call in list(held.requests):
             self._leave(held, call, kind, reason)
-        if sent:
+        if sent and self._lasting:
             core = self._core
             text = (
                 f"{self._watch.name(held)} goes on at the service ({count} requests): "

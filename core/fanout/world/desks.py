@@ -87,6 +87,8 @@ class World:
     cancel_script: Callable[[str], None]
     timeouts: Timeouts = Timeouts()
     planning: Planning = Planning()
+    lasting: bool = True
+    """The account outlives this process, and so do batches in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +138,7 @@ def _batches(core: Core, world: World, calls: Calls, stopping: Stopping) -> Batc
         on_account=stopping.account_refuses,
         on_budget=lambda reason: stopping.stop(Stop("drain", "budget", reason)),
         default=world.defaults.lane,
+        lasting=world.lasting,
     )
 
 

@@ -77,6 +77,9 @@ def _wait(look: Look, row: Row) -> str:
 def _running(look: Look, row: Row) -> Span:
     live = look.snapshot.live.get(row.id)
     silent = look.now - active_at(look, row)
+    if live is not None and live.cause is Cause.BATCH:
+        # Hours without news are what a batch is like.
+        return Span(f"{one_line(live.note)}, polled {short_time(silent)} ago")
     if silent > STALE_S:
         return _silent(live, silent)
     if live is None:

@@ -140,6 +140,8 @@ def _no_gate(look: Look) -> tuple[list[str], str]:
     if counts.throttled:
         return _throttled(look), "warn"
     if counts.running:
+        if batched := _in_batches(look):
+            return batched, ""
         parts = [f"nothing is held back: {plural(counts.running, 'row')} running"]
         if counts.queued:
             parts[0] += f", {counts.queued} queued"
@@ -150,6 +152,19 @@ def _no_gate(look: Look) -> tuple[list[str], str]:
     if counts.queued:
         return [f"{plural(counts.queued, 'row')} expected, none asked for yet"], ""
     return ["every row has ended; the script goes on"], ""
+
+
+def _in_batches(look: Look) -> list[str]:
+    """What the batches say where every running row waits for one; else nothing."""
+    live = look.snapshot.live.values()
+    said = {one.note: one.active_at for one in live if one.cause is Cause.BATCH}
+    rows = sum(one.cause is Cause.BATCH for one in live)
+    if not said or rows < look.snapshot.counts.running:
+        return []
+    note, polled = min(said.items(), key=lambda item: item[1])
+    parts = [f"{plural(rows, 'row')} in {plural(len(said), 'batch', 'batches')}"]
+    parts.append(f"{one_line(note)}, polled {short_time(look.now - polled)} ago")
+    return [*parts, "a batch may take a day: q leaves it, a resume picks it up"]
 
 
 def _throttled(look: Look) -> list[str]:
