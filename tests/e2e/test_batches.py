@@ -173,3 +173,24 @@ def test_what_cannot_be_is_said_before_anything_is_sent(
         assert said in end.said
         assert end.code in (1, 2)
         assert not own.state(5)["requests"]
+
+
+@pytest.mark.long
+def test_an_embedded_account_takes_its_batches_along(tmp_path: Path) -> None:
+    """It ends with the process; what was handed in is asked anew."""
+    profile = tmp_path / "quick.toml"
+    profile.write_text("[batches]\nseconds_per_hour = 60.0\n")
+    program = Program(tmp_path, None)
+    program.script(BATCHED)
+    words = ("--simulate", "--profile", "quick.toml", "--no-tui", "job.py")
+    child = program.start(*words)
+    program.until(child, lambda: program.journaled("BatchOpened") == 1)
+    child.send_signal(INT)
+    end = program.wait(child)
+    assert end.code == 130
+    assert "picks it up" not in end.said
+    profile.write_text("[batches]\nseconds_per_hour = 3.0\n")
+    end = program.run(*words)
+    assert end.code == 0, end.said
+    assert program.journaled("BatchGone") == 1
+    assert end.report["done"] == ROWS

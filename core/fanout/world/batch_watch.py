@@ -352,6 +352,7 @@ class BatchWatch:
     def show(self, held: Held, text: str) -> None:
         """What its rows are doing; one value for all of them."""
         core = self._core
-        note = f"batch {self.name(held).removeprefix('batch ')} {text}"
+        # The news first: narrow columns cut the end.
+        note = f"batch {text} · {self.name(held)}"
         live = Live(cause=Cause.BATCH, note=note, active_at=core.clock.wall())
         core.live.update(dict.fromkeys(held.rows, live))

@@ -194,8 +194,7 @@ def test_rows_say_what_they_wait_for(tmp_path: Path) -> None:
         assert snapshot.counts.running == 3
         live = snapshot.live[RowId("main", "k0")]
         assert live.cause == "in a batch"
-        assert live.note.startswith("batch msgbatch_")
-        assert live.note.endswith(" 0/3")
+        assert live.note.startswith("batch 0/3 · msgbatch_")
     assert late.at - late.live[RowId("main", "k0")].active_at < 125
 
 
