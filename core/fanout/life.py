@@ -35,7 +35,8 @@ from fanout.place import Place
 from fanout.script.loading import LoadedScript
 from fanout.script.running import ScriptEnd, ScriptOptions, ScriptThread
 from fanout.version import VERSION
-from fanout.words.events import BatchGone, LifeStarted, Noted
+from fanout.words.batched import BatchGone
+from fanout.words.events import LifeStarted, Noted
 from fanout.words.snapshot import RunInfo, Snapshot
 from fanout.world import messages as said
 from fanout.world.api import Api

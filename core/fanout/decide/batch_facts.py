@@ -12,17 +12,19 @@ from fanout.decide.lifecycle import IllegalEvent, next_status
 from fanout.decide.open_batches import Member
 from fanout.decide.run_state import RunState, at_rest, put, row_of
 from fanout.decide.sums import minus
-from fanout.words.events import (
+from fanout.words.batched import (
     BatchEnded,
     BatchGone,
     BatchOpened,
     BatchPlanned,
+    CallSettled,
+    CallTakenUp,
+)
+from fanout.words.events import (
     CallAbandoned,
     CallAdmitted,
     CallAnswered,
     CallRefused,
-    CallSettled,
-    CallTakenUp,
     RowDone,
     RowDropped,
     RowMissing,

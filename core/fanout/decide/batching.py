@@ -1,6 +1,6 @@
 """Batches as decisions: who goes together, when to look, what a result means.
 
-Rows of the batch lane gather until a wave is complete (nobody came for a while),
+Rows of the batch lane gather until a group is complete (nobody came for a while),
 has waited long enough, or fills a batch. A batch is then looked at seldom at first
 and at last: its life is a day, and everything in it ends at once.
 
@@ -33,7 +33,7 @@ BYTES_MAX = 32 * 1024 * 1024
 REQUEST_BYTES = 600
 """What a request has beside its texts, generously."""
 QUIET_SECONDS = 2.0
-"""A wave is complete when nobody has come for so long."""
+"""A group is complete when nobody has come for so long."""
 GATHER_SECONDS_MAX = 30.0
 TRIES_MAX = 3
 """How many batches a request may expire or fail in."""
@@ -51,7 +51,7 @@ ENDED = "ended"
 
 
 @dataclass(slots=True)
-class Wave:
+class Gathering:
     """Rows that gather for a batch."""
 
     first: float = 0.0

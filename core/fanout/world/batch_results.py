@@ -14,13 +14,9 @@ from fanout.decide.batching import PRICE, TRIES_MAX, Unanswered, read_result
 from fanout.decide.budget import Purse
 from fanout.decide.losses import failed
 from fanout.decide.open_batches import Member
+from fanout.words.batched import CallSettled
 from fanout.words.clean import well_formed
-from fanout.words.events import (
-    CallAbandoned,
-    CallAnswered,
-    CallRefused,
-    CallSettled,
-)
+from fanout.words.events import CallAbandoned, CallAnswered, CallRefused
 from fanout.words.model import NO_USAGE, Cause, MissingKind, RowId
 from fanout.words.outcome import Answered, Broken, Refused
 from fanout.world.batch_held import Held

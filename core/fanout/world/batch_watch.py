@@ -29,13 +29,8 @@ from fanout.decide.batching import (
     params_of,
 )
 from fanout.decide.open_batches import OpenBatch
-from fanout.words.events import (
-    BatchEnded,
-    BatchGone,
-    BatchOpened,
-    BatchPlanned,
-    Noted,
-)
+from fanout.words.batched import BatchEnded, BatchGone, BatchOpened, BatchPlanned
+from fanout.words.events import Noted
 from fanout.words.model import Cause, MissingKind
 from fanout.words.outcome import Broken, Refused
 from fanout.words.snapshot import Live

@@ -1,7 +1,7 @@
 """The batch lane: rows gather, go out together, and are found again.
 
     ask ─▶ gathering ─▶ planned ─▶ at the service ─▶ results ─▶ whoever asked
-            (a wave)   (journaled)  (`batch_watch`)  (`batch_results`)
+            (a group)   (journaled)  (`batch_watch`)  (`batch_results`)
 
 A call in a batch outlives this process. When nobody waits for it any more (a stop,
 a kill, a cancelled row) it is left, and counted as in doubt; a row that asks the
@@ -18,14 +18,15 @@ from fanout.decide.batching import (
     POOL,
     PRICE,
     REQUESTS_MAX,
-    Wave,
+    Gathering,
     digest_of,
     params_of,
 )
 from fanout.decide.budget import Purse
 from fanout.decide.contexts import too_large
 from fanout.decide.open_batches import Member
-from fanout.words.events import CallAbandoned, CallAdmitted, CallTakenUp, Noted
+from fanout.words.batched import CallTakenUp
+from fanout.words.events import CallAbandoned, CallAdmitted, Noted
 from fanout.words.model import NO_USAGE, Cause, MissingKind, RowId
 from fanout.words.orders import AgentOrder
 from fanout.words.snapshot import Gate
@@ -39,7 +40,7 @@ from fanout.world.messages import BatchCame, BatchRead
 from fanout.world.request import Request
 
 LOOK_AGAIN_SECONDS = 1.0
-"""How often a wave that may not go out looks whether it may by now."""
+"""How often a group that may not go out looks whether it may by now."""
 CLAIM_SECONDS = 0.3
 """Rows that take up their calls together are waited for together."""
 
@@ -72,7 +73,7 @@ class Batches:
         self._goes_on = "goes on" if lasting else "ends with the embedded account"
         self._lasting = lasting
         self._gathering: dict[RowId, Request] = {}
-        self._wave = Wave()
+        self._group = Gathering()
         self._armed = 0.0
         self._over_budget = ""
         self._held: dict[int, Held] = {}
@@ -135,21 +136,21 @@ class Batches:
             request.on_final(request, MissingKind.REJECTED, too_much, None)
             return
         self._gathering[request.row] = request
-        self._wave.join(core.clock.now(), request.new_bytes + request.known_input * 4)
-        self._arm(self._wave.due)
+        self._group.join(core.clock.now(), request.new_bytes + request.known_input * 4)
+        self._arm(self._group.due)
 
     def _arm(self, when: float) -> None:
-        """Look at the wave then; a later look that was asked for before goes."""
+        """Look at the group then; a later look that was asked for before goes."""
         self._armed = when
 
         def look() -> None:
             if self._armed == when and self._gathering:
-                self._send_wave()
+                self._send_group()
 
         self._core.at(when, look)
 
-    def _send_wave(self) -> None:
-        """Send the wave, or as much of it as may go."""
+    def _send_group(self) -> None:
+        """Send the group, or as much of it as may go."""
         core = self._core
         now = core.clock.now()
         if core.closed is not None:
@@ -163,10 +164,10 @@ class Batches:
             return
         self._plan(chosen)
         if self._gathering:
-            self._wave = Wave(now, now, len(self._gathering))
+            self._group = Gathering(now, now, len(self._gathering))
             self._arm(now + LOOK_AGAIN_SECONDS)
         else:
-            self._wave = Wave()
+            self._group = Gathering()
 
     def _choose(self) -> list[Request]:
         """Take what fits into one batch and into the budget out of the line.
@@ -264,7 +265,7 @@ class Batches:
         The row then ends by its `on_final`. The batch goes on at the service.
         """
         if self._gathering.pop(row, None) is not None:
-            self._wave.count = len(self._gathering)
+            self._group.count = len(self._gathering)
             return False
         found = self._where.get(row)
         if found is None:

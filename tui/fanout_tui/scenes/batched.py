@@ -24,7 +24,7 @@ def in_batches(made: Snapshot) -> Snapshot:
 
 
 def gathers(made: Snapshot) -> Snapshot:
-    """Rows that wait for their wave to be complete."""
+    """Rows that wait for their group to be complete."""
     rows = {
         r.id: replace(r, spec=replace(r.spec, pool=LANE)) if r.spec else r
         for r in made.rows.values()
