@@ -157,8 +157,7 @@ def build_desks(core: Core, world: World) -> Desks:
     stopping = _stopping(core, world)
     rows = Rows(core, lambda output: str(Path(world.folder.path, output)))
     calls = _calls(core, world, stopping)
-    batches = _batches(core, world, calls, stopping)
-    lanes = Lanes(calls, batches)
+    lanes = Lanes(calls, _batches(core, world, calls, stopping))
     performers = _performers(core, world)
     waves = Waves(core, world.planning)
     agents = Agents(
@@ -189,7 +188,7 @@ def build_desks(core: Core, world: World) -> Desks:
     return Desks(
         rows=rows,
         calls=calls,
-        batches=batches,
+        batches=lanes.batches,
         lanes=lanes,
         agents=agents,
         clients=clients,
