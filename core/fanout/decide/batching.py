@@ -16,6 +16,8 @@ from typing import Any
 
 from fanout.decide.assembly import read_usage
 from fanout.decide.fingerprint import canonical
+from fanout.words.clean import shortened
+from fanout.words.hiding import redact
 from fanout.words.model import RowId
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
 
@@ -215,7 +217,8 @@ def _error(body: Any) -> Refused:
         status=STATUSES.get(kind, 500),
         type=kind,
         code=code if isinstance(code, str) else None,
-        message=str(error.get("message") or "an error without a text"),
+        # It may quote the request, and with it what nobody should read.
+        message=shortened(redact(str(error.get("message") or "no text")), 300),
         retry_after=None,
         limits=Limits(),
         request_id=request if isinstance(request, str) else None,

@@ -15,13 +15,13 @@ import importlib
 import json
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from fanout.decide.admission.headers import read_limits, read_retry_after
 from fanout.decide.assembly import Assembly
 from fanout.files.safecall import run_in_daemon
-from fanout.words.clean import shortened, well_formed
+from fanout.words.clean import shortened
 from fanout.words.hiding import redact
 from fanout.words.model import Usage
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
@@ -30,6 +30,7 @@ from fanout.world.clock import Clock
 from fanout.world.connecting import say_when_connected
 from fanout.world.credentials import Credentials
 from fanout.world.failures import Failure, describe, failure
+from fanout.world.streamed import feed, frame, whole_of
 from fanout.world.watchdog import Cut, Guard, Limit, Watchdog, limits_of
 
 OK = 200
@@ -191,7 +192,7 @@ class Api:
             how = failure(e, stage, self._host)
         else:
             how = Failure(stage=stage, message="the stream ended before the answer did")
-        whole = _whole(assembly)
+        whole = whole_of(assembly)
         if whole is not None:
             return Answered(
                 message=whole,
@@ -297,8 +298,8 @@ class Api:
                 guard.alive()
                 if not sse.data:
                     continue
-                _feed(assembly, sse.data)
-                watcher.received(_frame(sse.event, sse.data))
+                feed(assembly, sse.data)
+                watcher.received(frame(sse.event, sse.data))
                 if assembly.started and not known:
                     known = True
                     watcher.input_known(assembly.usage)
@@ -334,43 +335,8 @@ async def _each_line(response: Any, take: Callable[[str], bool], guard: Guard) -
         await response.aclose()
 
 
-def _feed(assembly: Assembly, data: str) -> None:
-    """Take one event in. Raises ValueError for what makes no sense."""
-    try:
-        event = json.loads(data, parse_constant=_no_constant)
-        if isinstance(event, dict):
-            assembly.feed(event)
-            assembly.usage.total  # noqa: B018  read here, so that it fails here
-    except (TypeError, AttributeError, LookupError, ArithmeticError) as error:
-        raise ValueError("an event of the stream makes no sense") from error
-    except RecursionError as error:
-        raise ValueError("an event of the stream is nested too deeply") from error
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _whole(assembly: Assembly) -> dict[str, Any] | None:
-    """Return the message when it is complete and makes sense, as plain JSON."""
-    if not assembly.whole:
-        return None
-    try:
-        message = assembly.message()
-        text = json.dumps(message, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return None
-    # Half a surrogate pair is a `str` in Python, and no text in a request.
-    whole: dict[str, Any] = json.loads(well_formed(text))
-    return whole
-
-
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _frame(event: str | None, data: str) -> bytes:
-    return f"event: {event}\ndata: {data}\n\n".encode()
 
 
 def _message_of(error: Any) -> str:

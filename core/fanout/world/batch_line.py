@@ -14,10 +14,14 @@ from aiolimiter import AsyncLimiter
 
 from fanout.decide.admission.headers import read_retry_after
 from fanout.decide.batching import ENDED, Seen, may_be, read_batch
+from fanout.words.clean import shortened
+from fanout.words.hiding import redact
 from fanout.words.outcome import Broken, Limits, Refused
 
 BATCHES = "/v1/messages/batches"
 PAGE = 100
+MESSAGE_MAX = 300
+"""Characters of what the service says about an error."""
 ASKS_PER_SECOND = 4
 """The batch endpoints have a limit of their own, 1,000 a minute on the smallest
 plan; others of the organisation share it."""
@@ -89,7 +93,7 @@ class BatchLine:
             status=status,
             type=kind if isinstance(kind, str) else None,
             code=code if isinstance(code, str) else None,
-            message=str(error.get("message") or text[:300]),
+            message=shortened(redact(str(error.get("message") or text)), MESSAGE_MAX),
             retry_after=read_retry_after(lower, wall=self._wall()),
             limits=Limits(),
             request_id=lower.get("request-id"),

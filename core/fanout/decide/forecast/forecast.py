@@ -64,7 +64,7 @@ def beyond(outlook: Outlook) -> tuple[PhaseForecast, ...]:
                 learned=round(sample.count),
                 calls=uses[Use.CALLS],
                 tokens=tokens,
-                dollars=_dollars(name.model, tokens, uses[Use.CALLS].expected),
+                dollars=_dollars(name.model, tokens, uses[Use.CALLS].expected, ""),
                 seconds=uses[Use.SECONDS].expected / count,
             )
         )
