@@ -10,13 +10,11 @@ from typing import Any
 import pytest
 
 from core.engine.bench import INFO, Bench, order
+from core.engine.simulated import reuse_of
 from fanout.decide.budget import Budget
 from fanout.decide.run_state import RunState
 from fanout.decide.spent import purse_of
 from fanout.decide.state import apply
-from fanout.disk.blobs import Blobs
-from fanout.disk.harvest import Harvest
-from fanout.disk.reuse import Reuse
 from fanout.testing.batching_api import EPOCH, BatchingApi
 from fanout.testing.memory_journal import MemoryJournal
 from fanout.testing.scripted_api import answered, refused
@@ -32,15 +30,6 @@ PRICE = (100 * 2 + 20 * 10) / 1e6
 
 def say(_body: Mapping[str, Any], _number: int) -> Outcome:
     return answered("an answer")
-
-
-def earlier_work(records: list[Record], out: Path) -> Reuse:
-    harvest = Harvest(INFO.id, Blobs(out), lambda *_: None)
-    for record in records:
-        harvest.take_in(record)
-    reuse = Reuse()
-    reuse.add([harvest])
-    return reuse
 
 
 def asked_in(body: Mapping[str, Any]) -> str:
@@ -71,7 +60,7 @@ class Life(Bench):
             out,
             state=state,
             journal=MemoryJournal(life=self.life, last_seq=state.seq),
-            earlier=earlier_work(self.past, out),
+            earlier=reuse_of(self.past),
             budget=self.budget,
             **more,
         )
