@@ -9,10 +9,13 @@ import base64
 import hashlib
 import html
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from fanout.disk.report import Partition, Report
 from fanout.disk.report_json import iso
 from fanout.disk.report_md import DOUBT, price
+from fanout.disk.report_timeline import STYLE as TIMELINE
+from fanout.disk.report_timeline import timeline_html, timeline_of
 from fanout.words.clean import clean, shortened
 
 TEXT_MAX = 4_000
@@ -28,6 +31,7 @@ td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 tr.missing td { background: #fdecea; }
 code { font: 13px/1.4 ui-monospace, monospace; }
 """
+STYLE += TIMELINE
 _DIGEST = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 POLICY = (
     f"default-src 'none'; style-src 'sha256-{_DIGEST}'; "
@@ -36,7 +40,10 @@ POLICY = (
 
 
 def report_html(report: Report) -> str:
-    """Return the report as a page of its own."""
+    """Return the report as a page of its own.
+
+    Its timeline comes from the journal in the report's folder, if that is there.
+    """
     simulated = " (simulated)" if report.simulated else ""
     title = f"{report.name}: {report.verdict}{simulated}"
     finish = (
@@ -52,6 +59,7 @@ def report_html(report: Report) -> str:
             finish,
             _missing(report.missing),
             _doubtful(report.doubtful),
+            timeline_html(timeline_of(Path(report.folder))),
             "<h2>Phases</h2>",
             _phases(report),
             "<h2>Tokens</h2>",
