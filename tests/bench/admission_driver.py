@@ -80,19 +80,20 @@ Rule = Callable[["Run", Agent, bool], tuple[Any, ...]]
 
 
 def ours(run: "Run", agent: Agent, throttled: bool) -> tuple[Any, ...]:
-    """By what is really known: what the phase and the agent have shown so far."""
-    past = run.account.estimator.paths.asked(
-        agent.row.key, phase=agent.row.phase, turns_done=agent.next, now=run.now
-    )
-    return priority(
-        throttled=throttled, turns_done=agent.next, order=agent.order, past=past
-    )
+    """By what is really known: turns so far, and the order of declaration."""
+    del run
+    return priority(throttled=throttled, turns_done=agent.next, order=agent.order)
 
 
 def longest_known(run: "Run", agent: Agent, throttled: bool) -> tuple[Any, ...]:
     """Longest remaining chain, all declared up front."""
     ahead = sum(run.seconds_of(turn) for turn in agent.turns[agent.next :])
-    return (not throttled, -ahead)
+    return priority(
+        throttled=throttled,
+        turns_done=agent.next,
+        remaining=ahead,
+        order=agent.order,
+    )
 
 
 @dataclass
@@ -140,7 +141,6 @@ class Run:
         self.wasted = 0
         self.waits: list[float] = []
         self.queued_at: dict[RowId, float] = {}
-        self.sent_at: dict[int, float] = {}
         self.looking: float | None = None
         self.last_start = 0.0
         self.left = len(self.agents)
@@ -219,7 +219,6 @@ class Run:
     def send(self, call: int) -> None:
         if self.sent_said:
             self.account.sent(call, self.now)
-        self.sent_at[call] = self.now
         self.at(self.now + self.way(), self.arrive, call)
 
     def arrive(self, call: int) -> None:
@@ -249,7 +248,7 @@ class Run:
             headers = self.service.headers(self.now)
         self.at(self.now + self.way(), self.opened, call, headers)
         cut = self.chance.random() < self.terms.cut
-        self.stream(call, 0, cut)
+        self.at(self.now + TICK, self.produce, call, 0, cut)
 
     def opened(self, call: int, headers: dict[str, str]) -> None:
         self.first_headers = True
@@ -259,15 +258,10 @@ class Run:
         usage = Usage(turn.input, 1, turn.cached, 0)
         self.account.input_known(call, usage, self.now)
 
-    def stream(self, call: int, done: int, cut: bool) -> None:
-        """The next piece is being written; a short last one takes less time."""
-        pace = self.terms.speed * (0.8 + 0.4 * self.chance.random())
-        left = self.turn_of(call).output - done
-        more = min(left, max(1, round(pace * TICK)))
-        self.at(self.now + more / pace, self.produce, call, done, more, cut)
-
-    def produce(self, call: int, done: int, more: int, cut: bool) -> None:
+    def produce(self, call: int, done: int, cut: bool) -> None:
         turn = self.turn_of(call)
+        pace = self.terms.speed * (0.8 + 0.4 * self.chance.random())
+        more = min(turn.output - done, max(1, round(pace * TICK)))
         self.service.charge(OUTPUT, more, self.now)
         self.charged[OUTPUT] += more
         done += more
@@ -279,7 +273,7 @@ class Run:
             return
         seen = round(done * (0.9 + 0.2 * self.chance.random()))
         self.at(self.now + self.way(), self.progress, call, seen)
-        self.stream(call, done, cut)
+        self.at(self.now + TICK, self.produce, call, done, cut)
 
     def progress(self, call: int, seen: int) -> None:
         self.account.progressed(call, seen, self.now)
@@ -316,8 +310,7 @@ class Run:
         verdict = classify(outcome)
         self.account.ended(call, outcome, verdict, self.now, 0.0)
         if isinstance(outcome, Answered):
-            seconds = self.now - self.sent_at[call]
-            self.answered(agent, turn, outcome.usage, seconds)
+            self.answered(agent, turn, outcome.usage)
             return
         if isinstance(outcome, Broken):
             self.wasted += turn.input
@@ -329,7 +322,7 @@ class Run:
             return
         self.enqueue(agent, True, retry.at)
 
-    def answered(self, agent: Agent, turn: Turn, usage: Usage, seconds: float) -> None:
+    def answered(self, agent: Agent, turn: Turn, usage: Usage) -> None:
         self.account.estimator.learn(
             model="m",
             phase=agent.row.phase,
@@ -341,14 +334,6 @@ class Run:
         )
         agent.tries = Tries()
         agent.next += 1
-        self.account.estimator.paths.answered(
-            agent.row.key,
-            phase=agent.row.phase,
-            turn=agent.next,
-            seconds=seconds,
-            goes_on=agent.next < len(agent.turns),
-            now=self.now,
-        )
         if agent.next == len(agent.turns):
             agent.done_at = self.now
             self.left -= 1

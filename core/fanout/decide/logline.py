@@ -5,17 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanout.words.ahead import Forecasted, RunsAgain
-from fanout.words.batched import (
+from fanout.words.events import (
+    AnswerSentBack,
     BatchEnded,
     BatchGone,
     BatchOpened,
     BatchPlanned,
-    CallSettled,
-)
-from fanout.words.events import (
-    AnswerSentBack,
     CallAbandoned,
     CallRefused,
+    CallSettled,
     CeilingSet,
     LifeStarted,
     LimitsLearned,

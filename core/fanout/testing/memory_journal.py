@@ -54,6 +54,11 @@ class MemoryJournal:
         """Number up to which all records are durable."""
         return self._waiters.committed
 
+    @property
+    def failure(self) -> Exception | None:
+        """What the disk said, while nothing is written until `retry`."""
+        return (self.failing or OSError("it failed")) if self._told else None
+
     def start(self) -> None:
         """Nothing to start: there is no thread."""
 

@@ -11,20 +11,18 @@ from typing import cast
 from fanout.decide.open_batches import Member
 from fanout.decide.state import RunState, apply
 from fanout.words.ahead import Forecasted, RunsAgain
-from fanout.words.batched import (
+from fanout.words.events import (
+    AnswerSentBack,
     BatchEnded,
     BatchGone,
     BatchOpened,
     BatchPlanned,
-    CallSettled,
-    CallTakenUp,
-)
-from fanout.words.events import (
-    AnswerSentBack,
     CallAbandoned,
     CallAdmitted,
     CallAnswered,
     CallRefused,
+    CallSettled,
+    CallTakenUp,
     CeilingSet,
     Event,
     LifeStarted,

@@ -32,7 +32,10 @@ class Caretaker:
 
     def disk_failed(self, message: DiskFailed) -> None:
         """The journal cannot be written."""
-        self._core.trouble = message.text
+        core = self._core
+        core.trouble = message.text
+        # It is over when all of it is on disk, also what nobody waited for.
+        core.durable_seq = core.state.seq
         self._refused(f"the journal cannot be written: {message.text}")
 
     def no_room(self, message: NoRoom) -> None:

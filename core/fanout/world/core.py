@@ -35,8 +35,8 @@ from fanout.words.events import (
     Noted,
     Record,
 )
-from fanout.words.model import Cause, RowId
-from fanout.words.snapshot import Gate, Live, LogLine
+from fanout.words.model import RowId
+from fanout.words.snapshot import Live, LogLine
 from fanout.world.clock import Clock
 
 LOG_LINES = 5_000
@@ -49,6 +49,11 @@ class Store(Protocol):
     @property
     def committed(self) -> int:
         """Number of the newest record that is safe on disk."""
+        ...
+
+    @property
+    def failure(self) -> Exception | None:
+        """What the disk said, while nothing is written until `retry`."""
         ...
 
     @property
@@ -90,10 +95,6 @@ class Core:
         self.log: deque[LogLine] = deque(maxlen=LOG_LINES)
         self.flying: set[RowId] = set()
         """Rows with a call, tools or a check under way."""
-        self.gathering: Callable[[], Gate | None] = lambda: None
-        """Why rows wait that gather for a batch."""
-        self.closed: Cause | None = None
-        """Why nothing new is sent at all; None while it may be."""
         self.trouble = ""
         """What the disk refuses, while it does."""
         self.cramped: dict[RowId, str] = {}
@@ -184,7 +185,8 @@ class Core:
     def committed(self) -> None:
         """Do what was waiting for the disk."""
         whole = self.store.committed >= self.durable_seq
-        if self.trouble and whole and not self.store.short:
+        mended = self.store.failure is None and not self.store.short
+        if self.trouble and whole and mended:
             self.trouble = ""
         while self._pending and self._pending[0][0] <= self.store.committed:
             heapq.heappop(self._pending)[2]()

@@ -162,3 +162,17 @@ async def compare(loop: FakeLoop, calls: list[tuple[float, int]]) -> None:
         if fits:
             await theirs.acquire(amount)
             ours.charge(amount, loop.now)
+
+
+def test_a_refusal_is_believed_to_its_last_second() -> None:
+    """Else a belief that is half a request too high stays so, and every second
+    request is refused."""
+    bucket = Bucket(Dimension.REQUESTS)
+    bucket.learn_limit(20, 0.0)
+    bucket.charge(18.8, 0.0)
+    bucket.refused(2.0, 0.0)
+    assert bucket.level(0.0) == pytest.approx(1 - 2 / 3)
+    assert bucket.level(2.0) == pytest.approx(1.0)
+    bucket.charge(1.0, 2.0)
+    bucket.refused(1.0, 2.0)
+    assert bucket.level(2.0) == pytest.approx(0.0)  # lower already: left alone

@@ -96,7 +96,6 @@ class Bench:
         script: Script = AT_ONCE,
         selection: Selection = EVERYTHING,
         planning: Planning = PLANNING,
-        lane: str = "live",
     ) -> None:
         self.api = api
         self.clock = clock or LoopClock()
@@ -132,10 +131,7 @@ class Bench:
             apart=here,
             chance=chance,
             defaults=Defaults(
-                model="claude-sonnet-5",
-                account="simulated:test",
-                pool_of=pool_of,
-                lane=lane,
+                model="claude-sonnet-5", account="simulated:test", pool_of=pool_of
             ),
             tolerance=tolerance,
             cancel_script=self._cancel,

@@ -24,9 +24,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.engine.simulated import Life, began_anew, reuse_of
-from fanout.decide.run_state import RunState, interrupt
-from fanout.decide.state import apply
+from core.engine.simulated import Life, began_anew, left_by, reuse_of
+from fanout.decide.run_state import RunState
 from fanout.disk.reading import Folded, fold
 from fanout.files.outputs import digest
 from fanout.words.events import (
@@ -42,15 +41,15 @@ from fanout.words.events import (
 )
 from fanout.words.model import NO_USAGE, MissingKind, Row, RowId, Status
 
-PROBES_MAX = 130
-"""Requests that may meet a service which is away for ten minutes."""
-OWN_REFUSALS_MAX = 2
+PROBES_MAX, PROBES_PER_SECOND = 20, 0.16
+"""Requests that may meet a service which is away: at once, and as time goes on."""
+OWN_REFUSALS_MAX = 4
 """Refusals that a life may cause itself, beside one for each change of the limits."""
 
 
 def of_a_life(life: Life, records: list[Record]) -> Iterator[str]:
     """What holds after a life, killed or not, of what the disk has of it."""
-    state = state_of(records)
+    state = left_by(records)
     yield from life.facts.wrong
     yield from nothing_acknowledged_is_lost(life, state, records)
     yield from books_agree(life, state, records)
@@ -72,15 +71,6 @@ def of_an_end(life: Life, records: list[Record]) -> Iterator[str]:
     yield from requests_answered(life)
     yield from cancelled_is_cancelled(life, mine)
     yield from closed_is_closed(mine)
-
-
-def state_of(records: list[Record]) -> RunState:
-    """The run as the next life will find it: what was open is interrupted."""
-    state = RunState()
-    for record in records:
-        apply(state, record)
-    interrupt(state, state.at)
-    return state
 
 
 def one_end_each(life: Life, records: list[Record]) -> Iterator[str]:
@@ -233,7 +223,7 @@ def outputs_hold(
 
     `lost` tells which files somebody took away, and after which life.
     """
-    state = state_of(records)
+    state = left_by(records)
     newest = {r.event.row: r for r in records if isinstance(r.event, RowDone)}
     for row, record in newest.items():
         event, known = record.event, state.rows.get(row)
@@ -316,8 +306,8 @@ def limits_hold(life: Life) -> Iterator[str]:
 def patient(life: Life) -> Iterator[str]:
     """A service that is away is asked now and then, not all the time."""
     outage = life.service.outage
-    if outage.sent > PROBES_MAX:
-        seconds = outage.end - outage.start
+    seconds = outage.end - outage.start
+    if outage.sent > PROBES_MAX + PROBES_PER_SECOND * seconds:
         yield f"I12: {outage.sent} requests met {seconds:.0f} s of outage"
 
 

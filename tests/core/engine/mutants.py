@@ -12,7 +12,6 @@ from typing import Any
 from pytest import MonkeyPatch  # noqa: PT013  a type, nothing more
 
 import core.engine.simulated as simulated_module
-import fanout.decide.admission.holds as holds_module
 import fanout.decide.state as state_module
 import fanout.files.safefile as safefile_module
 import fanout.testing.memory_journal as journal_module
@@ -22,6 +21,7 @@ import fanout.world.engine as engine_module
 import fanout.world.openings as openings_module
 from core.engine.simulated_disk import DelayedJournal
 from fanout.decide.admission.account import Account
+from fanout.decide.admission.breaker import Breaker
 from fanout.decide.admission.bucket import Bucket
 from fanout.decide.admission.holds import Hold
 from fanout.decide.budget import Purse
@@ -282,23 +282,8 @@ def _no_charge(of: Dimension) -> Plant:
     return plant
 
 
-def _settled_twice(patch: MonkeyPatch) -> None:
-    before = Bucket.charge
-
-    def charge(self: Bucket, amount: float, now: float) -> None:
-        # What is given back is given back again.
-        before(self, 2 * amount if amount < 0 else amount, now)
-
-    patch.setattr(Bucket, "charge", charge)
-
-
-def _no_backoff(patch: MonkeyPatch) -> None:
-    import fanout.decide.admission.breaker as breaker_module
-    import fanout.decide.admission.retry as retry_module
-
-    for module in (breaker_module, retry_module, holds_module):
-        if hasattr(module, "backoff"):
-            patch.setattr(module, "backoff", lambda *_: 0.05)
+def _breaker_is_open(patch: MonkeyPatch) -> None:
+    patch.setattr(Breaker, "failed", lambda *_, **__: False)
 
 
 # -- money --------------------------------------------------------------------
@@ -314,6 +299,16 @@ def _reserved_late(patch: MonkeyPatch) -> None:
 
     patch.setattr(Purse, "reserve", _nothing)
     patch.setattr(Calls, "_perform", late)
+
+
+def _settled_early(patch: MonkeyPatch) -> None:
+    perform = Calls._perform
+
+    async def settled(self: Calls, call: int, flying: Any) -> None:
+        self._purse.settle(call)
+        await perform(self, call, flying)
+
+    patch.setattr(Calls, "_perform", settled)
 
 
 def _wasted_is_useful(patch: MonkeyPatch) -> None:
@@ -423,11 +418,11 @@ MUTANTS: dict[str, Plant] = {
     "a call's end keeps its place": _keeps_its_place,
     "requests are not counted": _no_charge(Dimension.REQUESTS),
     "input is not counted": _no_charge(Dimension.INPUT),
-    "a reservation is settled twice": _settled_twice,
+    "a service that is away is asked all the time": _breaker_is_open,
     "waits half of retry-after": _half_a_wait,
     "a hold is forgotten at a restart": _set(Account, "hold_again", _nothing),
-    "does not back off": _no_backoff,
     "the budget is reserved after the send": _reserved_late,
+    "a reservation is settled when its call is sent": _settled_early,
     "nothing in flight is reserved in the budget": _set(Purse, "reserve", _nothing),
     "a broken call costs nothing": _set(
         calls_module, "failed", lambda *_: (NO_USAGE, NO_USAGE)

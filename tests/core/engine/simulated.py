@@ -18,14 +18,15 @@ from core.engine.bench import INFO, Bench, order
 from core.engine.simulated_disk import DelayedJournal
 from core.engine.simulated_service import MARGIN, Charged, Service, Slow
 from fanout.decide.budget import Budget
-from fanout.decide.run_state import RunState
+from fanout.decide.run_state import RunState, interrupt
 from fanout.decide.spent import purse_of
+from fanout.decide.state import apply
 from fanout.disk.reuse import Reuse
 from fanout.files.outputs import OutputFolder, restore
 from fanout.testing.memory_journal import harvest_of
 from fanout.testing.virtual_loop import LoopClock, VirtualLoop
 from fanout.words import commands as ask
-from fanout.words.events import CallAnswered, LifeStarted, Noted, Record
+from fanout.words.events import CallAnswered, CallRefused, LifeStarted, Noted, Record
 from fanout.words.model import MissingKind, RowId, Status
 from fanout.words.orders import ClientOrder, ClientReply, RowOutcome
 from fanout.world import messages as said
@@ -114,7 +115,7 @@ class Life(Bench):
             journal=journal,
             state=state,
             chance=self.random.random,
-            purse=purse_of(budget, state),
+            purse=purse_of(budget, left_by(records)),
             clock=LoopClock(epoch),
             restore=lambda o, value, digest: restore(folder, o.output, value, digest),
         )
@@ -125,6 +126,13 @@ class Life(Bench):
         service.on_send, service.row_of = self._watch, self._row_of
         service.on_answer = self._came
         service.now = self.clock.wall
+        # Of earlier lives' waits this one knows what they had time to write down.
+        known = [r.event.until for r in records if isinstance(r.event, CallRefused)]
+        service.waits = [
+            wait
+            for wait in service.waits
+            if any(abs(until - wait.until) < 1.0 for until in known if until)
+        ]
         self._publish = self.engine.publisher.publish
         self.engine.publisher.publish = self._show  # type: ignore[method-assign]
         self._cancel_row = self.engine._handlers[ask.CancelRow]
@@ -521,6 +529,15 @@ class Life(Bench):
     def killed(self) -> bool:
         """It did not end by itself."""
         return self.remains is not None
+
+
+def left_by(records: list[Record]) -> RunState:
+    """The run as the next life finds it: what was open is interrupted."""
+    state = RunState()
+    for record in records:
+        apply(state, record)
+    interrupt(state, state.at)
+    return state
 
 
 def reuse_of(records: list[Record]) -> Reuse:

@@ -38,6 +38,8 @@ class Weather:
     broken: float = 0.1
     final: float = 0.03
     poor_answers: float = 0.15
+    output_max: int = 60
+    """Tokens of an answer, at most."""
     commit_seconds: float = 0.05
     disk_failures: int = 0
     commands: int = 6
@@ -247,9 +249,9 @@ class Service:
             return self._refused(status, "invalid_request_error")
         if luck < weather.final + weather.refusals:
             return self._throttled()
-        self._charge(entry)
         if luck < weather.final + weather.refusals + weather.broken:
             return await self._break(body, watcher, entry)
+        self._charge(entry)
         return await self._stream(body, watcher, entry)
 
     async def _stream(
@@ -347,6 +349,8 @@ class Service:
         r = self.random
         stage = r.choice(("connect", "headers", "stream"))
         seen = NO_USAGE
+        if stage != "connect":
+            self._charge(entry)
         if stage == "headers" and r.random() < 0.5:
             entry.usage = Usage(1, r.randrange(int(body["max_tokens"]) + 1))
         if stage == "stream":
@@ -368,7 +372,7 @@ class Service:
 
     def _good(self, body: Mapping[str, Any], entry: Charged) -> Answered:
         r = self.random
-        usage = Usage(self._input(entry), r.randrange(1, 60))
+        usage = Usage(self._input(entry), r.randrange(1, self.weather.output_max))
         answers = sum(m["role"] == "assistant" for m in body["messages"])
         if body.get("tools") and answers < 3 and r.random() < 0.7:
             call = tool_use("slow", {"n": answers}, int(entry.request_id[1:]))

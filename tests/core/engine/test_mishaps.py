@@ -12,7 +12,7 @@ from core.engine.simulated_disk import DelayedJournal
 from fanout.decide.budget import Budget
 from fanout.disk.reuse import Reuse
 from fanout.files.tools import write_output
-from fanout.testing.memory_journal import harvest_of
+from fanout.testing.memory_journal import MemoryJournal, harvest_of
 from fanout.testing.scripted_api import (
     ScriptedApi,
     answered,
@@ -20,7 +20,7 @@ from fanout.testing.scripted_api import (
     refused,
     tool_use,
 )
-from fanout.words.commands import CancelRow, Requeue, SetCeiling, Stop
+from fanout.words.commands import CancelRow, Note, Requeue, SetCeiling, Stop
 from fanout.words.events import CallAdmitted, Record, TurnsKept
 from fanout.words.model import Cause, MissingKind, RowId, Status, Usage
 from fanout.words.orders import ClientOrder, ClientReply
@@ -405,6 +405,38 @@ def test_what_a_tool_gives_is_json_by_the_time_it_is_sent(tmp_path: Path) -> Non
     bench.returns()
     assert bench.run() == 0
     json.dumps(api.bodies[1], ensure_ascii=False, allow_nan=False).encode()
+
+
+def test_a_disk_that_refuses_what_nobody_waits_for_is_tried_again(
+    tmp_path: Path,
+) -> None:
+    """All that had to be on disk was there, and nothing more would ever have been."""
+
+    class Flushes(MemoryJournal):
+        def append(self, event: Any, at: float) -> Record:
+            record = super().append(event, at)
+            self._commit()
+            return record
+
+    journal = Flushes()
+    bench = Bench(ScriptedApi(lambda *_: answered()), tmp_path, journal=journal)
+    journal._on_error = lambda e: bench.core.post(said.DiskFailed(str(e)))
+
+    def refuse() -> None:
+        journal.failing = OSError(28, "No space left on device")
+        bench.core.post(Note("screen", "hello"))
+
+    def mend() -> None:
+        journal.failing = None
+
+    def prepare() -> None:
+        bench.at(1.0, refuse)
+        bench.at(2.0, mend)
+        bench.at(60.0, lambda: bench.schedule(order("a")))
+        bench.at(70.0, bench.returns)
+
+    assert bench.run(prepare) == 0
+    assert bench.status() == {"main/a": "done"}
 
 
 # -- clients -----------------------------------------------------------------------

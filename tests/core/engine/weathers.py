@@ -70,5 +70,8 @@ WEATHERS: dict[str, tuple[Weather, int]] = {
         Weather(outages=0.8, refusals=0.1, broken=0.1, commands=3, second_phase=True),
         2,
     ),
-    "a small budget": (Weather(budget=1.0, refusals=0.05, broken=0.1, stop=0.1), 3),
+    "a small budget": (
+        Weather(budget=1.0, output_max=400, refusals=0.05, broken=0.1, stop=0.1),
+        3,
+    ),
 }

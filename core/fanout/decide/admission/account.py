@@ -95,7 +95,7 @@ class Account:
                 del self._later_rows[entry[2].row]
                 self.pool(entry[2].pool).line.add(entry[2])
         for pool in self.pools.values():
-            pool.arrange(now)
+            pool.arrange()
 
     @property
     def next_ready(self) -> float | None:
@@ -111,7 +111,7 @@ class Account:
         """The pool of that name; unknown ones begin empty."""
         pool = self.pools.get(name)
         if pool is None:
-            pool = self.pools[name] = Pool(name, self.estimator.paths)
+            pool = self.pools[name] = Pool(name)
         return pool
 
     def name_models(self, pool: str, models: tuple[str, ...]) -> None:
@@ -290,6 +290,9 @@ class Account:
             pool.settle(flight, 0, now, refund=True)
             flight.limits = outcome.limits
             self._follow(pool, flight, now)
+            requests = outcome.limits.triples.get(Dimension.REQUESTS)
+            if requests and requests.remaining == 0 and verdict.retry_after:
+                pool.buckets[Dimension.REQUESTS].refused(verdict.retry_after, now)
         else:
             self._keep(pool, flight, outcome.usage, now)
         if verdict.cause in LIMIT_CAUSES:

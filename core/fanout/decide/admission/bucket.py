@@ -251,6 +251,17 @@ class Bucket:
             self._correct(0.0, moment.now)
         self._followed_at = moment.now
 
+    def refused(self, retry_after: float, now: float) -> None:
+        """Nothing is left, and one fits in `retry_after` seconds, rounded up.
+
+        All of them are believed. The most that a refusal allows would be what was
+        believed before it, and every second request would be refused for ever.
+        """
+        most = 1.0 - self.rate * retry_after
+        if self.level(now) > most:
+            self._advance(now)
+            self._set(most, now)
+
     def _said(self, triple: Triple, moment: Moment) -> tuple[float, float]:
         """The level's bounds by one triple."""
         blur = ROUNDING[self.dimension]
