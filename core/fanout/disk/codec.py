@@ -149,10 +149,11 @@ def decode(line: bytes, *, payloads: bool = True) -> Record | Seal:
     fields = _checked(line, payloads=payloads)
     try:
         kind = fields["e"]
-        if kind == SEALED:
+        cls = KINDS.get(kind)
+        if cls is None and kind == SEALED:
             return Seal(int(fields["count"]), str(fields["sha256"]))
         seq, life, at = int(fields["n"]), int(fields["life"]), float(fields["at"])
-        event = _event(kind, fields)
+        event = _event(kind, cls, fields)
     except (KeyError, TypeError, ValueError) as exc:
         raise BadLineError(f"not a record: {exc!r}") from exc
     return Record(seq, life, at, typing.cast("Event", event))
@@ -195,8 +196,7 @@ def _head(line: bytes) -> dict[str, Any] | None:
     return typing.cast("dict[str, Any]", fields)
 
 
-def _event(kind: str, fields: dict[str, Any]) -> Event | Unknown:
-    cls = KINDS.get(kind)
+def _event(kind: str, cls: type | None, fields: dict[str, Any]) -> Event | Unknown:
     if cls is None:
         return Unknown(str(kind), "this version does not know the kind")
     try:

@@ -92,12 +92,17 @@ class Reading:
         self._begin = begin
         self._upto = upto
         self.tail = Tail() if tail is None else tail
-        self.where = Where(0, 0, 0)
-        """Where the record stands that was yielded last."""
+        self._start = 0
         self.end = begin
         """Segment and offset up to which all lines were whole."""
         self.cut = False
         """Something follows `end` that is no line."""
+
+    @property
+    def where(self) -> Where:
+        """Where the record stands that was yielded last."""
+        number, offset = self.end
+        return Where(number, self._start, offset - self._start)
 
     def __iter__(self) -> Iterator[Record]:
         first, offset = self._begin
@@ -113,28 +118,29 @@ class Reading:
         return self._upto is not None and self.tail.last_seq >= self._upto
 
     def _segment(self, number: int, offset: int) -> Iterator[Record]:
-        tail, payloads = self.tail, self._payloads
+        tail, payloads, upto = self.tail, self._payloads, self._upto
         path = segment_path(self._folder, number)
         if offset == 0:
             tail.sealed = False
         self.end, self.cut = (number, offset), False
         with path.open("rb") as file:
             file.seek(offset)
-            while not self._is_over() and (line := file.readline()):
+            while line := file.readline():
                 try:
                     record = decode(line, payloads=payloads)
                 except BadLineError as exc:
                     self._cut(path, file, line, str(exc))
                     return
-                start, offset = offset, offset + len(line)
+                self._start, offset = offset, offset + len(line)
                 self.end = (number, offset)
                 if isinstance(record, Seal):
-                    self._check_seal(path, record, start)
+                    self._check_seal(path, record, self._start)
                     continue
                 tail.sealed = False
                 if record.seq > tail.last_seq and self._take(path, record):
-                    self.where = Where(number, start, offset - start)
                     yield record
+                if upto is not None and self._is_over():
+                    return
 
     def _take(self, path: Path, record: Record) -> bool:
         """Count a record; tell whether this version can use it."""
