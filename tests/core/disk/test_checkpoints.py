@@ -20,8 +20,10 @@ from fanout.disk.codec import _line
 from fanout.disk.keeper import Keeper
 from fanout.disk.opening import Opened, open_counts, open_fold, open_harvest, open_run
 from fanout.disk.reading import fold
+from fanout.disk.recent import MINUTE, Spent
 from fanout.disk.results import results
 from fanout.testing.bad_disks import FailingFiles, after_power_cut
+from fanout.words.events import CallAdmitted, CallAnswered
 
 SCALE = int(os.environ.get("FANOUT_SCALE", "1"))
 UNKNOWN = _line('"n":%d,"life":1,"at":9.0,"e":"MoonRose"}')
@@ -155,6 +157,30 @@ def test_results_are_the_same_lines(tmp_path: Path) -> None:
     assert list(results(tmp_path)) == lines
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_what_the_account_still_remembers_is_what_was_answered_of_late(
+    tmp_path: Path, seed: int
+) -> None:
+    records = story_of(seed, 400)
+    segments_of(tmp_path, records, 6_000)
+    pools: dict[int, str] = {}
+    answered = []
+    for record in records:
+        event = record.event
+        if isinstance(event, CallAdmitted):
+            pools[event.call] = event.pool
+        elif isinstance(event, CallAnswered):
+            answered.append(Spent(record.at, pools[event.call], event.usage))
+    since = records[-1].at - MINUTE
+    true = [spent for spent in answered if spent.at >= since]
+    assert 0 < len(true) < len(answered)
+    for upto in (None, 390, 200):
+        if upto is not None:
+            write(tmp_path, upto)
+        assert open_run(tmp_path).recent.since(since) == true
+        drop_checkpoints(tmp_path)
+
+
 def test_damage_below_a_checkpoint_stays_known(tmp_path: Path) -> None:
     """What was wrong with the journal when it was folded is wrong with it still."""
     records = story_of(7, 400)
@@ -202,6 +228,19 @@ def torn(folder: Path, states: int) -> None:
         opened = opens_as(folder, true)
         assert opened.since == 0
         assert "does not read" in opened.passed_over[0]
+
+
+def test_a_checkpoint_that_ends_with_a_whole_line_is_torn_all_the_same(
+    tmp_path: Path,
+) -> None:
+    path, data, true = small_run(tmp_path)
+    lines = data.splitlines(keepends=True)
+    assert len(lines) >= 7
+    for count in range(len(lines)):
+        path.write_bytes(b"".join(lines[:count]))
+        assert opens_as(tmp_path, true).since == 0
+        # Whoever asks for the rows alone needs no line behind them.
+        assert vars(open_run(tmp_path).state) == vars(true.state)
 
 
 def flipped(folder: Path, states: int) -> None:

@@ -11,6 +11,7 @@ from core.disk.journals import write_segments
 from fanout.decide.again import USED_UP
 from fanout.decide.forecast.outlook import Name
 from fanout.decide.forecast.sample import Use
+from fanout.disk.checkpointing import write_checkpoint
 from fanout.disk.journal import Journal
 from fanout.disk.reuse import Reuse, find_reusable
 from fanout.disk.rundir import create_run
@@ -359,6 +360,30 @@ def test_turns_that_were_gone_on_with_are_one_conversation(
     assert kept.files_read == {"/src/a": "11"}
     assert kept.usage == PAID
     assert reuse.partial("1:f", "a") is None
+
+
+@pytest.mark.parametrize("checkpoints", [False, True])
+def test_what_another_runs_turns_have_seen_is_seen_through_all_lives(
+    tmp_path: Path, index: Callable[..., Reuse], *, checkpoints: bool
+) -> None:
+    told = Told(tmp_path, "aaaa")
+    row = told.ask("a")
+    told.turn(row, "one", files_read={"/src/a": "11"})
+    later = Told(tmp_path, "bbbb")
+    later.ask("a")
+    entries = (answer("one"), results("one"))
+    later.tell(TurnsKept(row=row, source=told.run, entries=entries))
+    later.turn(row, "two", files_written={"/src/b": "22"}).life().ask("a")
+    entries += (answer("two"), results("two"))
+    later.tell(TurnsKept(row=row, source=later.run, entries=entries))
+    if checkpoints:
+        for one in (told, later):
+            assert write_checkpoint(one.folder, records_min=1)
+    kept = index().partial("1:f", "a")
+    assert kept is not None
+    assert (kept.run, kept.entries) == (later.run, entries)
+    assert (kept.files_read, kept.files_written) == ({"/src/a": "11"}, {"/src/b": "22"})
+    assert kept.usage == PAID
 
 
 def test_a_fresh_requeue_forgets_the_turns(
