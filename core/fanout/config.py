@@ -28,6 +28,9 @@ class Config:
     selection: Selection = EVERYTHING
     dry: bool = False
     """Find out what would run, and send nothing."""
+    lane: str | None = None
+    """`live` or `batch`, for agents that name none; None is live, and in a resumed
+    run what it was."""
     fresh: bool = False
     resume: str | None = None
     run_dir: Path = Path(".fanout")

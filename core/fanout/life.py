@@ -18,6 +18,7 @@ from fanout.account import Access
 from fanout.config import Config
 from fanout.decide.admission.account import Account
 from fanout.decide.admission.estimate import Estimator
+from fanout.decide.batching import LIVE
 from fanout.decide.budget import Purse
 from fanout.decide.pools import pool_of
 from fanout.decide.spent import purse_of
@@ -34,6 +35,7 @@ from fanout.place import Place
 from fanout.script.loading import LoadedScript
 from fanout.script.running import ScriptEnd, ScriptOptions, ScriptThread
 from fanout.version import VERSION
+from fanout.words.batched import BatchGone
 from fanout.words.events import LifeStarted, Noted
 from fanout.words.snapshot import RunInfo, Snapshot
 from fanout.world import messages as said
@@ -99,6 +101,7 @@ class Life:
         config, place = setting.config, setting.place
         self.out = OutputFolder(config.out_dir or place.out)
         fence_off(str(place.runs))
+        self._lane = _lane(config, place)
         self.info = RunInfo(
             id=place.folder.name,
             name=config.script.stem,
@@ -235,10 +238,16 @@ class Life:
                 model=info.model,
                 version=VERSION,
                 pid=os.getpid(),
+                lane=self._lane,
             )
         )
         if info.life > 1:
             core.record(Noted(source="log", text=_gone_on(core.state)))
+        if info.simulated:
+            # It is embedded: what an earlier process had handed in ended with that.
+            for number in list(core.state.batches.by_number):
+                reason = "its account had ended with the process before"
+                core.record(BatchGone(batch=number, reason=reason))
         for text in self._setting.place.notes:
             core.record(Noted(source="engine", text=text))
 
@@ -257,7 +266,9 @@ class Life:
                 model=setting.config.model,
                 account=setting.access.endpoint,
                 pool_of=pool_of,
+                lane=self._lane,
             ),
+            lasting=not setting.access.simulated,
             tolerance=setting.config.tolerance,
             cancel_script=self.script.cancel,
             timeouts=setting.config.timeouts,
@@ -290,6 +301,13 @@ class Life:
     def _restore(self, order: Order, value: object, sha256: str | None) -> bool:
         assert order.output is not None, "nothing to restore"
         return restore(self.out, order.output, value, sha256)
+
+
+def _lane(config: Config, place: Place) -> str:
+    before = place.state.start
+    if config.lane is None and config.resume is not None and before is not None:
+        return before.lane
+    return config.lane or LIVE
 
 
 def _gone_on(state: RunState) -> str:

@@ -80,20 +80,19 @@ Rule = Callable[["Run", Agent, bool], tuple[Any, ...]]
 
 
 def ours(run: "Run", agent: Agent, throttled: bool) -> tuple[Any, ...]:
-    """By what is really known: turns so far, and the order of declaration."""
-    del run
-    return priority(throttled=throttled, turns_done=agent.next, order=agent.order)
+    """By what is really known: what the phase and the agent have shown so far."""
+    past = run.account.estimator.paths.asked(
+        agent.row.key, phase=agent.row.phase, turns_done=agent.next, now=run.now
+    )
+    return priority(
+        throttled=throttled, turns_done=agent.next, order=agent.order, past=past
+    )
 
 
 def longest_known(run: "Run", agent: Agent, throttled: bool) -> tuple[Any, ...]:
     """Longest remaining chain, all declared up front."""
     ahead = sum(run.seconds_of(turn) for turn in agent.turns[agent.next :])
-    return priority(
-        throttled=throttled,
-        turns_done=agent.next,
-        remaining=ahead,
-        order=agent.order,
-    )
+    return (not throttled, -ahead)
 
 
 @dataclass
@@ -141,6 +140,7 @@ class Run:
         self.wasted = 0
         self.waits: list[float] = []
         self.queued_at: dict[RowId, float] = {}
+        self.sent_at: dict[int, float] = {}
         self.looking: float | None = None
         self.last_start = 0.0
         self.left = len(self.agents)
@@ -219,6 +219,7 @@ class Run:
     def send(self, call: int) -> None:
         if self.sent_said:
             self.account.sent(call, self.now)
+        self.sent_at[call] = self.now
         self.at(self.now + self.way(), self.arrive, call)
 
     def arrive(self, call: int) -> None:
@@ -248,7 +249,7 @@ class Run:
             headers = self.service.headers(self.now)
         self.at(self.now + self.way(), self.opened, call, headers)
         cut = self.chance.random() < self.terms.cut
-        self.at(self.now + TICK, self.produce, call, 0, cut)
+        self.stream(call, 0, cut)
 
     def opened(self, call: int, headers: dict[str, str]) -> None:
         self.first_headers = True
@@ -258,10 +259,15 @@ class Run:
         usage = Usage(turn.input, 1, turn.cached, 0)
         self.account.input_known(call, usage, self.now)
 
-    def produce(self, call: int, done: int, cut: bool) -> None:
-        turn = self.turn_of(call)
+    def stream(self, call: int, done: int, cut: bool) -> None:
+        """The next piece is being written; a short last one takes less time."""
         pace = self.terms.speed * (0.8 + 0.4 * self.chance.random())
-        more = min(turn.output - done, max(1, round(pace * TICK)))
+        left = self.turn_of(call).output - done
+        more = min(left, max(1, round(pace * TICK)))
+        self.at(self.now + more / pace, self.produce, call, done, more, cut)
+
+    def produce(self, call: int, done: int, more: int, cut: bool) -> None:
+        turn = self.turn_of(call)
         self.service.charge(OUTPUT, more, self.now)
         self.charged[OUTPUT] += more
         done += more
@@ -273,7 +279,7 @@ class Run:
             return
         seen = round(done * (0.9 + 0.2 * self.chance.random()))
         self.at(self.now + self.way(), self.progress, call, seen)
-        self.at(self.now + TICK, self.produce, call, done, cut)
+        self.stream(call, done, cut)
 
     def progress(self, call: int, seen: int) -> None:
         self.account.progressed(call, seen, self.now)
@@ -310,7 +316,8 @@ class Run:
         verdict = classify(outcome)
         self.account.ended(call, outcome, verdict, self.now, 0.0)
         if isinstance(outcome, Answered):
-            self.answered(agent, turn, outcome.usage)
+            seconds = self.now - self.sent_at[call]
+            self.answered(agent, turn, outcome.usage, seconds)
             return
         if isinstance(outcome, Broken):
             self.wasted += turn.input
@@ -322,7 +329,7 @@ class Run:
             return
         self.enqueue(agent, True, retry.at)
 
-    def answered(self, agent: Agent, turn: Turn, usage: Usage) -> None:
+    def answered(self, agent: Agent, turn: Turn, usage: Usage, seconds: float) -> None:
         self.account.estimator.learn(
             model="m",
             phase=agent.row.phase,
@@ -334,6 +341,14 @@ class Run:
         )
         agent.tries = Tries()
         agent.next += 1
+        self.account.estimator.paths.answered(
+            agent.row.key,
+            phase=agent.row.phase,
+            turn=agent.next,
+            seconds=seconds,
+            goes_on=agent.next < len(agent.turns),
+            now=self.now,
+        )
         if agent.next == len(agent.turns):
             agent.done_at = self.now
             self.left -= 1

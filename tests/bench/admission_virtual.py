@@ -19,7 +19,14 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "core")]
 
 from bench.admission_driver import Agent, Result, Rule, Run, Terms, longest_known, ours  # noqa: E402
-from bench.admission_work import WORK, rig  # noqa: E402
+from bench.admission_work import WORK, rig, short  # noqa: E402
+from bench.compare_work import (  # noqa: E402
+    BURST,
+    TOKENS_PER_SECOND,
+    TTFT_PER_1K,
+    TTFT_SECONDS,
+)
+from bench.compare_work import WORK as SHORT  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,13 @@ class Case:
 RIG = Terms()
 MINUTE = replace(RIG, burst=1.0)
 SECOND = replace(RIG, burst=1 / 60)
+LIVE = Terms(
+    burst=BURST,
+    speed=TOKENS_PER_SECOND,
+    first_token=TTFT_SECONDS,
+    input_speed=1000 / TTFT_PER_1K,
+)
+"""The account of `compare.py`."""
 SMALL = Terms(50, 30_000, 8_000, burst=1.0)
 
 
@@ -78,6 +92,7 @@ def cases() -> list[Case]:
         Case("rig, limits known", rig, RIG, known=True),
         Case("rig, figures from admission", rig, replace(RIG, snapshot="admission")),
     ]
+    lines += short_cases()
     for name, work in WORK.items():
         lines.append(Case(name, work, RIG))
         lines.append(Case(f"{name}, a minute's burst", work, MINUTE))
@@ -108,6 +123,21 @@ def cases() -> list[Case]:
         Case("20 connections", long, replace(RIG, concurrency=20)),
     ]
     return lines
+
+
+def short_cases() -> list[Case]:
+    """The workloads of `compare.py` at its settings of the account."""
+    settings = {
+        "plain": LIVE,
+        "half": replace(LIVE, scale=lambda _: 0.5),
+        "double": replace(LIVE, scale=lambda _: 2.0),
+        "minute": replace(LIVE, burst=1.0),
+    }
+    return [
+        Case(f"short {name}, {setting}", short(name), terms)
+        for setting, terms in settings.items()
+        for name in SHORT
+    ]
 
 
 def main(seeds: int = 5, only: str = "") -> None:

@@ -1,7 +1,9 @@
 """The workloads, by seed: what agents there are and what each turn will use."""
 
 import random
+from collections.abc import Callable
 
+from bench import compare_work
 from bench.admission_driver import Agent, Turn
 from fanout.words.model import RowId
 
@@ -84,3 +86,24 @@ WORK = {
     "output-bound": output,
     "multi-turn": turns,
 }
+
+
+def short(name: str) -> Callable[[int], list[Agent]]:
+    """A workload of `compare.py`, its agents as it gives them to fanout-tui."""
+
+    def work(seed: int) -> list[Agent]:
+        chance = random.Random(seed)
+        return [
+            _agent(chance, number, _turns(job))
+            for number, job in enumerate(compare_work.jobs(name, seed))
+        ]
+
+    return work
+
+
+def _turns(job: compare_work.Job) -> list[Turn]:
+    """What is charged anew for each call: its prefix is read from the cache."""
+    new = [job.prompt, *(result + job.note for result in job.results)]
+    made = [Turn(tokens, job.note, tools=job.pause) for tokens in new]
+    made[-1].output, made[-1].tools = job.output, 0.0
+    return made

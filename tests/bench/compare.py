@@ -245,8 +245,14 @@ def table(runs: list[Ran]) -> str:
 def reference(workload: str, seeds: int) -> str:
     """What an order alone can do here, as a line."""
     figures = [orders(workload, seed) for seed in range(1, seeds + 1)]
-    knowing, fifo = (_middle(one, ".2f") for one in zip(*figures, strict=True))
-    return f"On virtual time: all-knowing order {knowing}, first come {fifo} x bound."
+    knowing, expecting, fifo, alone = (
+        _middle(one, ".2f") for one in zip(*figures, strict=True)
+    )
+    return (
+        f"On virtual time: all-knowing order {knowing}, longest expected path when "
+        f"lengths are not known {expecting} (its last call alone: {alone}), "
+        f"first come {fifo} x bound."
+    )
 
 
 def series(options: argparse.Namespace) -> list[Ran]:

@@ -1,14 +1,25 @@
-"""What an all-knowing order would need: no tool, a reference for `compare.py`.
+"""What an order can do: no tool, a reference for `compare.py`.
 
-On virtual time, with every size known beforehand: whoever has the longest path left
-goes first, nobody passes a blocked head, nothing is late. Output is let flow as the
-account does. `python compare_ideal.py` prints it for all workloads, beside first
-come, first served.
+On virtual time, nobody passes a blocked head, nothing is late, and output is let flow
+as the account does. `python compare_ideal.py` prints, for all workloads,
+
+- **all-knowing**: every size known beforehand, whoever has the longest path left first;
+- **not knowing lengths**: the longest *expected* path first, by somebody who knows how
+  the workload is distributed and what the agent has shown so far (its turns, the
+  length of its notes, the pace of its tool), but not how many turns it will have nor
+  how long an answer gets. Nobody who has to learn all that during the run can be
+  expected to do better;
+- **first come, first served**;
+- **last call alone**: that no order can promise less. Where input or requests bind,
+  the last call is let in at the bound at the earliest, and takes as long as answers
+  take in the mean.
 """
 
 import heapq
+import statistics
 from collections.abc import Callable
 from itertools import count
+from typing import NamedTuple
 
 from compare_bound import bound, path_seconds
 from compare_work import (
@@ -38,6 +49,28 @@ def first_come(job: Job, turn: int, arrival: int) -> tuple[float, ...]:
     """By when the call could have gone."""
     del job, turn
     return (float(arrival),)
+
+
+def expecting(work: list[Job]) -> Order:
+    """By the seconds of the path that is left, as far as they can be known."""
+    tools = [job for job in work if job.results] or work
+    answer = statistics.mean(job.output for job in work)
+    note = statistics.mean(job.note for job in tools)
+    pause = statistics.mean(job.pause for job in tools)
+
+    def left(done: int) -> float:
+        ahead = [job.calls - done for job in work if job.calls > done]
+        return statistics.mean(ahead)
+
+    turns = [left(done) for done in range(max(job.calls for job in work))]
+
+    def order(job: Job, turn: int, arrival: int) -> tuple[float, ...]:
+        own = (job.note, job.pause) if turn else (note, pause)
+        between = TTFT_SECONDS + own[0] / TOKENS_PER_SECOND + own[1]
+        last = TTFT_SECONDS + answer / TOKENS_PER_SECOND
+        return (-((turns[turn] - 1) * between + last), float(arrival))
+
+    return order
 
 
 def ideal_seconds(work: list[Job], order: Order = longest) -> float:
@@ -108,8 +141,18 @@ class _Course:
         heapq.heappush(self._events, (at, next(self._ties), output, job, turn))
 
 
-def orders(workload: str, seed: int) -> tuple[float, float]:
-    """All-knowing, and first come first served, over the bound."""
+class Orders(NamedTuple):
+    """Times of the orders over the bound."""
+
+    knowing: float
+    expecting: float
+    first_come: float
+    last_alone: float
+    """Not for work that output binds: there a call is let in before the bound."""
+
+
+def orders(workload: str, seed: int) -> Orders:
+    """What each order comes to on the account as it is."""
     work = jobs(workload, seed)
     input_tokens = sum(new_tokens(j, turn) for j in work for turn in range(j.calls))
     output = sum(job.output + job.note * len(job.results) for job in work)
@@ -118,19 +161,29 @@ def orders(workload: str, seed: int) -> tuple[float, float]:
         "input_tokens": float(input_tokens),
         "output_tokens": float(output),
     }
-    least = bound(needed, work, Condition(), 0.0).seconds
-    return ideal_seconds(work) / least, ideal_seconds(work, first_come) / least
+    least = bound(needed, work, Condition(), 0.0)
+    last = TTFT_SECONDS + statistics.mean(j.output for j in work) / TOKENS_PER_SECOND
+    flows = least.by == "output_tokens"
+    return Orders(
+        ideal_seconds(work) / least.seconds,
+        ideal_seconds(work, expecting(work)) / least.seconds,
+        ideal_seconds(work, first_come) / least.seconds,
+        1.0 if flows else 1 + last / least.seconds,
+    )
 
 
 def main() -> None:
-    """Print both orders for all workloads."""
+    """Print all orders for all workloads."""
     for workload in WORK:
         for seed in (1, 2, 3):
             path = max(map(path_seconds, jobs(workload, seed)))
-            knowing, fifo = orders(workload, seed)
+            told = orders(workload, seed)
             print(
                 f"{workload} seed {seed}: longest agent {path:.1f} s, "
-                f"all-knowing {knowing:.3f}, first come {fifo:.3f} x bound"
+                f"all-knowing {told.knowing:.3f}, "
+                f"not knowing lengths {told.expecting:.3f} "
+                f"(last call alone {told.last_alone:.3f}), "
+                f"first come {told.first_come:.3f} x bound"
             )
 
 

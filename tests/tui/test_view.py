@@ -43,6 +43,9 @@ def look(scene: str = "running", width: int = 80, height: int = 24) -> Look:
         ("overloaded", "529, the service is overloaded: 3 throttled, 47 queued"),
         ("budget", "budget: 3 throttled, 47 queued wait; $9.87 of $10.00"),
         ("ceiling", "limited by the ceiling 14/14 (yours; A gives it back)"),
+        ("gathering", "gathers for a batch: 40 queued wait; next start in 2s; 40 so"),
+        ("batched", ("14 rows in 1 batch; batch 0/14, polled 8s ago · "
+         "msgbatch_01hkcyfwx2qzvge2nmk4t1bs; a batch may take a day: q leaves it")),
         ("draining", "stopping: 14 calls in flight finish, nothing new is sent"),
         ("finished", "6 of 100 partitions are missing"),
         ("raised", "the script raised KeyError"),
@@ -51,6 +54,25 @@ def look(scene: str = "running", width: int = 80, height: int = 24) -> Look:
 def test_the_sentence(scene: str, said: str) -> None:
     """Cause, who waits, until when, what would help."""
     assert sentence(look(scene)).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("scene", "status", "said"),
+    [
+        ("gathering", Status.QUEUED, "gathers for a batch 2s · 40 so far"),
+        (
+            "batched",
+            Status.RUNNING,
+            "batch 0/14, polled 8s ago · msgbatch_01hkcyfwx2qzvge2nmk4t1bs",
+        ),
+    ],
+)
+def test_a_row_of_the_batch_lane_says_what_it_waits_for(
+    scene: str, status: Status, said: str
+) -> None:
+    view = look(scene)
+    rows = [r for r in view.snapshot.rows.values() if r.status is status]
+    assert {doing(view, r).text for r in rows} == {said}
 
 
 @pytest.mark.parametrize(
@@ -295,3 +317,8 @@ def test_spans() -> None:
     assert text_of(fit(line, 3)) == "ab…"
     assert text_of(fit(line, 8)) == "abcdefgh"
     assert text_of(spread(line, (Span("R"),), 12)) == "abcdefgh   R"
+
+
+def test_nobody_says_when_a_batch_ends() -> None:
+    assert eta(SCENES["batched"](), NOW) is None
+    assert eta(SCENES["running"](), NOW) is not None

@@ -12,17 +12,19 @@ from fanout.decide.lifecycle import IllegalEvent, next_status
 from fanout.decide.open_batches import Member
 from fanout.decide.run_state import RunState, at_rest, put, row_of
 from fanout.decide.sums import minus
-from fanout.words.events import (
+from fanout.words.batched import (
     BatchEnded,
     BatchGone,
     BatchOpened,
     BatchPlanned,
+    CallSettled,
+    CallTakenUp,
+)
+from fanout.words.events import (
     CallAbandoned,
     CallAdmitted,
     CallAnswered,
     CallRefused,
-    CallSettled,
-    CallTakenUp,
     RowDone,
     RowDropped,
     RowMissing,
@@ -32,7 +34,8 @@ from fanout.words.model import NO_USAGE, Flight, Usage
 
 def _planned(state: RunState, at: float, event: BatchPlanned) -> None:
     batch = state.batches.by_number.get(event.batch)
-    if batch is None or batch.planned_at is not None:
+    # One that turned out not to be there is planned once more.
+    if batch is None or batch.id:
         raise IllegalEvent("(batch)", f"number {event.batch}", event)
     batch.planned_at, batch.size = at, event.count
 

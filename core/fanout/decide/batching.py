@@ -1,6 +1,6 @@
 """Batches as decisions: who goes together, when to look, what a result means.
 
-Rows of the batch lane gather until a wave is complete (nobody came for a while),
+Rows of the batch lane gather until a group is complete (nobody came for a while),
 has waited long enough, or fills a batch. A batch is then looked at seldom at first
 and at last: its life is a day, and everything in it ends at once.
 
@@ -16,9 +16,13 @@ from typing import Any
 
 from fanout.decide.assembly import read_usage
 from fanout.decide.fingerprint import canonical
+from fanout.words.clean import shortened
+from fanout.words.hiding import redact
 from fanout.words.model import RowId
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
 
+LIVE, BATCH = LANES = ("live", "batch")
+"""The ways out: a call of its own, or in a batch at half the price."""
 POOL = "batches"
 """Stands as the pool of rows whose calls go out in batches: they share no limit
 with messages."""
@@ -31,7 +35,7 @@ BYTES_MAX = 32 * 1024 * 1024
 REQUEST_BYTES = 600
 """What a request has beside its texts, generously."""
 QUIET_SECONDS = 2.0
-"""A wave is complete when nobody has come for so long."""
+"""A group is complete when nobody has come for so long."""
 GATHER_SECONDS_MAX = 30.0
 TRIES_MAX = 3
 """How many batches a request may expire or fail in."""
@@ -49,7 +53,7 @@ ENDED = "ended"
 
 
 @dataclass(slots=True)
-class Wave:
+class Gathering:
     """Rows that gather for a batch."""
 
     first: float = 0.0
@@ -213,7 +217,8 @@ def _error(body: Any) -> Refused:
         status=STATUSES.get(kind, 500),
         type=kind,
         code=code if isinstance(code, str) else None,
-        message=str(error.get("message") or "an error without a text"),
+        # It may quote the request, and with it what nobody should read.
+        message=shortened(redact(str(error.get("message") or "no text")), 300),
         retry_after=None,
         limits=Limits(),
         request_id=request if isinstance(request, str) else None,

@@ -32,6 +32,8 @@ class Known:
     """Of these, expected to be read from the prompt cache."""
     new_bytes: int
     """What no earlier call has measured."""
+    conversation: str = ""
+    """The name that its first request was remembered by."""
 
 
 class Histories:
@@ -51,15 +53,23 @@ class Histories:
             known = self._known.get(_mark(body, messages[:last]))
             if known is not None:
                 new = len(canonical(messages[last + 1 :]))
-                return Known(known.turn + 1, known.tokens, known.cached, new)
+                return Known(
+                    known.turn + 1, known.tokens, known.cached, new, known.conversation
+                )
         whole = {name: value for name, value in body.items() if name != "stream"}
         return Known(1, 0, 0, len(canonical(whole)))
 
-    def learn(self, body: Mapping[str, Any], turn: int, usage: Usage) -> None:
+    def learn(
+        self,
+        body: Mapping[str, Any],
+        turn: int,
+        usage: Usage,
+        conversation: str = "",
+    ) -> None:
         """Remember what an answered request has measured."""
         held = usage.cache_read_input_tokens + usage.cache_creation_input_tokens
         mark = _mark(body, _messages(body))
-        self._known[mark] = Known(turn, usage.total, held, 0)
+        self._known[mark] = Known(turn, usage.total, held, 0, conversation)
         if len(self._known) > KEPT:
             self._known.popitem(last=False)
 

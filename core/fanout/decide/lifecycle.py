@@ -17,13 +17,13 @@ so both ends are legal while a call is in flight.
 
 from collections.abc import Mapping
 
+from fanout.words.batched import CallTakenUp
 from fanout.words.events import (
     AnswerSentBack,
     CallAbandoned,
     CallAdmitted,
     CallAnswered,
     CallRefused,
-    CallTakenUp,
     RowDone,
     RowDropped,
     RowExpected,

@@ -5,15 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanout.words.ahead import Forecasted, RunsAgain
-from fanout.words.events import (
-    AnswerSentBack,
+from fanout.words.batched import (
     BatchEnded,
     BatchGone,
     BatchOpened,
     BatchPlanned,
+    CallSettled,
+)
+from fanout.words.events import (
+    AnswerSentBack,
     CallAbandoned,
     CallRefused,
-    CallSettled,
     CeilingSet,
     LifeStarted,
     LimitsLearned,

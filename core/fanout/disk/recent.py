@@ -57,7 +57,9 @@ class Recent:
         self.pools.clear()
 
     def _admitted(self, _at: float, event: CallAdmitted) -> None:
-        self.pools[event.call] = event.pool
+        if event.batch is None:
+            # What goes out in batches takes nothing from a pool.
+            self.pools[event.call] = event.pool
 
     def _answered(self, at: float, event: CallAnswered) -> None:
         pool = self.pools.pop(event.call, None)

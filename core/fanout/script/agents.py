@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from fanout.decide.batching import BATCH, LANES
 from fanout.errors import UsageError
 from fanout.script import inputs as rendering
 from fanout.script.awaiting import Work
@@ -46,6 +47,7 @@ class Plan:
     model: str | None
     max_tokens: int | None
     max_turns: int | None
+    lane: str | None
 
     def order(self, phase: str) -> AgentOrder:
         """The order for this agent in `phase`."""
@@ -64,6 +66,7 @@ class Plan:
             model=self.model,
             max_tokens=self.max_tokens,
             max_turns=self.max_turns,
+            lane=self.lane,
             sources=self.inputs.sources,
             holes=self.inputs.holes,
             upstream=self.inputs.upstream,
@@ -158,6 +161,7 @@ def agent(
     system: str | None = None,
     max_tokens: int | None = None,
     max_turns: int | None = None,
+    lane: str | None = None,
 ) -> Agent[str]: ...
 @overload
 def agent(
@@ -172,6 +176,7 @@ def agent(
     system: str | None = None,
     max_tokens: int | None = None,
     max_turns: int | None = None,
+    lane: str | None = None,
 ) -> Agent[T]: ...
 @overload
 def agent(
@@ -186,6 +191,7 @@ def agent(
     system: str | None = None,
     max_tokens: int | None = None,
     max_turns: int | None = None,
+    lane: str | None = None,
 ) -> Agent[Any]: ...
 def agent(
     prompt: str,
@@ -199,6 +205,7 @@ def agent(
     system: str | None = None,
     max_tokens: int | None = None,
     max_turns: int | None = None,
+    lane: str | None = None,
 ) -> Agent[Any]:
     """Describe one unit of work; `await` it, or give it to `parallel`.
 
@@ -206,7 +213,9 @@ def agent(
     `Partition` (inlined, or a manifest when `tools` has a `read` tool of the same
     root), a mapping, `Results`, pydantic objects, or lists of these. `schema`: a
     pydantic model, a type, or a JSON schema; without one the answer is text.
-    `output` is a relative path. Raises `UsageError` for what cannot work.
+    `output` is a relative path. `lane`: `batch` sends it through message batches, at
+    half the price and within hours; `live` does not, whatever the run was told; an
+    agent with tools is live. Raises `UsageError` for what cannot work.
     """
     made = _tools(tools)
     writes = any(tool.name == "write_output" for tool in made)
@@ -228,6 +237,7 @@ def agent(
         model=None if model is None else _text("model", model),
         max_tokens=checked_count("max_tokens", max_tokens),
         max_turns=checked_count("max_turns", max_turns),
+        lane=_lane(key, lane, made),
     )
     return Agent(plan)
 
@@ -265,6 +275,20 @@ def _tools(tools: Any) -> "tuple[Tool, ...]":
 def _flat(tool: Any) -> Iterable[Any]:
     """`tools=[read_tools(root), write_output]` means what it looks like."""
     return tool if isinstance(tool, list | tuple) else (tool,)
+
+
+def _lane(key: str, lane: Any, tools: "tuple[Tool, ...]") -> str | None:
+    if lane is not None and lane not in LANES:
+        raise UsageError(
+            f"the lane of the agent `{key}` is {lane!r}",
+            hint='write lane="batch" or lane="live", or leave it away',
+        )
+    if lane == BATCH and tools:
+        raise UsageError(
+            f"the agent `{key}` has tools, and no tool runs in a batch",
+            hint='leave away lane="batch" or the tools; inputs= can bring files along',
+        )
+    return None if lane is None else str(lane)
 
 
 def _readable(tools: "tuple[Tool, ...]") -> frozenset[str]:

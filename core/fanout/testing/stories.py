@@ -11,18 +11,20 @@ from typing import cast
 from fanout.decide.open_batches import Member
 from fanout.decide.state import RunState, apply
 from fanout.words.ahead import Forecasted, RunsAgain
-from fanout.words.events import (
-    AnswerSentBack,
+from fanout.words.batched import (
     BatchEnded,
     BatchGone,
     BatchOpened,
     BatchPlanned,
+    CallSettled,
+    CallTakenUp,
+)
+from fanout.words.events import (
+    AnswerSentBack,
     CallAbandoned,
     CallAdmitted,
     CallAnswered,
     CallRefused,
-    CallSettled,
-    CallTakenUp,
     CeilingSet,
     Event,
     LifeStarted,

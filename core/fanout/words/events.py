@@ -14,6 +14,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fanout.words.ahead import Forecasted, RunsAgain
+from fanout.words.batched import (
+    BatchEnded,
+    BatchGone,
+    BatchOpened,
+    BatchPlanned,
+    CallSettled,
+    CallTakenUp,
+)
 from fanout.words.model import MissingKind, Need, RowId, RowSpec, Usage
 from fanout.words.observed import Observed
 
@@ -37,6 +45,8 @@ class LifeStarted:
     version: str
     """Version of fanout-tui."""
     pid: int
+    lane: str = "live"
+    """Of agents that name none: `live` or `batch`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,62 +99,6 @@ class CallAdmitted:
     """Number of the batch it goes out in; None for a call of its own."""
     digest: str = ""
     """What names its request among those of a batch; empty without one."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchPlanned:
-    """A batch is complete: the intent to hand it in, durable before the hand-in."""
-
-    batch: int
-    """Number within the run."""
-    count: int
-    """Its requests: the calls that were admitted for it before."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchOpened:
-    """The service has the batch, and named it."""
-
-    batch: int
-    id: str
-    seconds: float | None = None
-    """From its creation until the service lets go of it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchEnded:
-    """The service is through with the batch; its results can be read."""
-
-    batch: int
-    counts: Mapping[str, int]
-    """Requests by how they ended: `succeeded`, `errored`, `canceled`, `expired`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchGone:
-    """A batch was never taken in, or the service has it no more."""
-
-    batch: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallTakenUp:
-    """A call that was left in a batch is waited for again."""
-
-    row: RowId
-    call: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallSettled:
-    """What a call that nobody waited for has cost after all."""
-
-    row: RowId
-    call: int
-    wasted: Usage
-    answered: bool
-    """True: its answer stays with the service, for whoever takes the call up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,6 +39,8 @@ class AgentOrder:
     model: str | None
     max_tokens: int | None
     max_turns: int | None
+    lane: str | None = None
+    """`live` or `batch`; None is what the run was told."""
     sources: tuple[RowId, ...] = ()
     """Rows whose results are among the inputs, missing ones included."""
     holes: tuple[RowId, ...] = ()

@@ -37,8 +37,8 @@ from fanout.words.orders import AgentOrder
 from fanout.words.outcome import Answered, Outcome
 from fanout.words.snapshot import Live
 from fanout.world.asking import request_of
-from fanout.world.calls import Calls
 from fanout.world.core import Core
+from fanout.world.lanes import Lanes
 from fanout.world.messages import AgentsCame, Checked, Found, LookedUp, ToolsCame
 from fanout.world.openings import ERRORS, Defaults, opening_of, spec_of, wrote_output
 from fanout.world.performers import Performers
@@ -55,7 +55,7 @@ class Agents:
         core: Core,
         *,
         rows: Rows,
-        calls: Calls,
+        lanes: Lanes,
         performers: Performers,
         defaults: Defaults,
         waves: Waves,
@@ -63,7 +63,7 @@ class Agents:
     ) -> None:
         self._core = core
         self._rows = rows
-        self._calls = calls
+        self._lanes = lanes
         self._performers = performers
         self._defaults = defaults
         self._waves = waves
@@ -214,7 +214,7 @@ class Agents:
         self._performers.run_tools(work, step.uses)
 
     def _ask(self, work: Work) -> None:
-        self._calls.ask(
+        self._lanes.ask(
             request_of(work, on_answer=self._answered, on_final=self._failed)
         )
 

@@ -14,14 +14,14 @@ import asyncio
 import importlib
 import json
 import threading
-from collections.abc import Mapping
-from typing import Any, NoReturn, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from fanout.decide.admission.headers import read_limits, read_retry_after
 from fanout.decide.assembly import Assembly
 from fanout.files.safecall import run_in_daemon
-from fanout.words.clean import shortened, well_formed
+from fanout.words.clean import shortened
 from fanout.words.hiding import redact
 from fanout.words.model import Usage
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
@@ -30,7 +30,8 @@ from fanout.world.clock import Clock
 from fanout.world.connecting import say_when_connected
 from fanout.world.credentials import Credentials
 from fanout.world.failures import Failure, describe, failure
-from fanout.world.watchdog import Cut, Guard, Watchdog, limits_of
+from fanout.world.streamed import feed, frame, whole_of
+from fanout.world.watchdog import Cut, Guard, Limit, Watchdog, limits_of
 
 OK = 200
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -191,7 +192,7 @@ class Api:
             how = failure(e, stage, self._host)
         else:
             how = Failure(stage=stage, message="the stream ended before the answer did")
-        whole = _whole(assembly)
+        whole = whole_of(assembly)
         if whole is not None:
             return Answered(
                 message=whole,
@@ -214,14 +215,23 @@ class Api:
         )
 
     async def plain(
-        self, method: str, path: str, body: Mapping[str, Any] | None
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None,
+        *,
+        seconds: float | None = None,
     ) -> tuple[int, dict[str, str], str]:
-        """Pass a small request through: status, headers and body as sent."""
+        """Pass a request through: status, headers and body as sent.
+
+        `seconds` is how long it may take; None is what a small one may.
+        """
         await self._opened()
         send = getattr(self._client, method)
         options = {"body": dict(body)} if body is not None else {}
         try:
-            async with self._watchdog.guard(self._limits.plain):
+            limit = Limit("plain", seconds) if seconds else self._limits.plain
+            async with self._watchdog.guard(limit):
                 value = await send(path, cast_to=object, **options)
         except self._sdk.APIStatusError as error:
             text = error.response.text
@@ -231,6 +241,30 @@ class Api:
                 raise
             return 502, {}, _error_body("api_error", describe(error, self._host))
         return OK, {"content-type": "application/json"}, json.dumps(value)
+
+    async def lines(
+        self, path: str, take: Callable[[str], bool]
+    ) -> Refused | Broken | None:
+        """Read a response line by line, until it ends, is cut, or `take` says no."""
+        await self._opened()
+        try:
+            async with self._watchdog.guard(self._limits.first_byte) as guard:
+                stream = await self._client.get(
+                    path,
+                    cast_to=object,
+                    stream=True,
+                    stream_cls=self._sdk.AsyncStream[object],
+                )
+                guard.alive(self._limits.idle)
+                await _each_line(stream.response, take, guard)
+        except self._sdk.APIStatusError as error:
+            return self._refusal(error)
+        except Exception as error:
+            if not self._is_theirs(error):
+                raise
+            how = failure(error, "stream", self._host)
+            return Broken(stage=how.stage, message=how.message, timeout=how.timeout)
+        return None
 
     def _is_theirs(self, error: Exception) -> bool:
         """Whether it came from the service or the way to it, and is no defect."""
@@ -264,8 +298,8 @@ class Api:
                 guard.alive()
                 if not sse.data:
                     continue
-                _feed(assembly, sse.data)
-                watcher.received(_frame(sse.event, sse.data))
+                feed(assembly, sse.data)
+                watcher.received(frame(sse.event, sse.data))
                 if assembly.started and not known:
                     known = True
                     watcher.input_known(assembly.usage)
@@ -291,43 +325,18 @@ class Api:
         )
 
 
-def _feed(assembly: Assembly, data: str) -> None:
-    """Take one event in. Raises ValueError for what makes no sense."""
+async def _each_line(response: Any, take: Callable[[str], bool], guard: Guard) -> None:
     try:
-        event = json.loads(data, parse_constant=_no_constant)
-        if isinstance(event, dict):
-            assembly.feed(event)
-            assembly.usage.total  # noqa: B018  read here, so that it fails here
-    except (TypeError, AttributeError, LookupError, ArithmeticError) as error:
-        raise ValueError("an event of the stream makes no sense") from error
-    except RecursionError as error:
-        raise ValueError("an event of the stream is nested too deeply") from error
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _whole(assembly: Assembly) -> dict[str, Any] | None:
-    """Return the message when it is complete and makes sense, as plain JSON."""
-    if not assembly.whole:
-        return None
-    try:
-        message = assembly.message()
-        text = json.dumps(message, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return None
-    # Half a surrogate pair is a `str` in Python, and no text in a request.
-    whole: dict[str, Any] = json.loads(well_formed(text))
-    return whole
+        async for line in response.aiter_lines():
+            guard.alive()
+            if not take(line):
+                break
+    finally:
+        await response.aclose()
 
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _frame(event: str | None, data: str) -> bytes:
-    return f"event: {event}\ndata: {data}\n\n".encode()
 
 
 def _message_of(error: Any) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from aiolimiter import AsyncLimiter
 
-from fanout.decide.admission.line import Ask, Ticket
+from fanout.decide.admission.line import Ticket
 from fanout.decide.admission.order import priority
 from fanout.decide.admission.retry import Verdict, classify, next_try
 from fanout.decide.budget import Purse
@@ -102,15 +102,7 @@ class Calls:
     def _ticket(self, request: Request, ready: float) -> Ticket:
         row = self._core.state.rows[request.row]
         # The account prices the ask anew until it starts, by what it has learned.
-        asked = Ask(
-            model=request.model,
-            phase=request.row.phase,
-            turn=request.turn,
-            new_bytes=request.new_bytes,
-            known_input=request.known_input,
-            cached=request.cached,
-            max_tokens=request.max_tokens,
-        )
+        asked = request.asks()
         request.need = self._core.estimator.price(asked)
         return Ticket(
             row=request.row,
@@ -120,6 +112,7 @@ class Calls:
                 throttled=request.tries.limits + request.tries.troubles > 0,
                 turns_done=request.turn - 1,
                 order=row.order,
+                past=request.past(self._core.estimator.paths, self._core.clock.now()),
             ),
             ask=asked,
             prefix=request.prefix,
@@ -319,6 +312,7 @@ class Calls:
             cached=request.cached,
             usage=outcome.usage,
         )
+        request.show(self._core.estimator.paths, outcome, self._core.clock.now())
         self._purse.charge(request.model, outcome.usage)
         self.models.answered(request.model)
         seq = self._core.record(

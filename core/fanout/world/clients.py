@@ -259,6 +259,7 @@ class Clients:
                 model=model,
                 pool=self._defaults.pool_of(model),
                 turn=known.turn,
+                conversation=known.conversation or str(line.row),
                 body=lambda: order.body,
                 path=order.path,
                 headers=order.headers,
@@ -278,7 +279,9 @@ class Clients:
         busy = line.busy
         assert busy is not None, "an answer that nobody asked for"
         message = outcome.message
-        self._histories.learn(busy.order.body, asked.turn, outcome.usage)
+        self._histories.learn(
+            busy.order.body, asked.turn, outcome.usage, asked.conversation
+        )
         line.turns.append(turn_of(busy.order.body, message))
         line.failed = None
         if not line.keyed:

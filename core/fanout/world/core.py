@@ -35,8 +35,8 @@ from fanout.words.events import (
     Noted,
     Record,
 )
-from fanout.words.model import RowId
-from fanout.words.snapshot import Live, LogLine
+from fanout.words.model import Cause, RowId
+from fanout.words.snapshot import Gate, Live, LogLine
 from fanout.world.clock import Clock
 
 LOG_LINES = 5_000
@@ -95,6 +95,10 @@ class Core:
         self.log: deque[LogLine] = deque(maxlen=LOG_LINES)
         self.flying: set[RowId] = set()
         """Rows with a call, tools or a check under way."""
+        self.gathering: Callable[[], Gate | None] = lambda: None
+        """Why rows wait that gather for a batch."""
+        self.closed: Cause | None = None
+        """Why nothing new is sent at all; None while it may be."""
         self.trouble = ""
         """What the disk refuses, while it does."""
         self.cramped: dict[RowId, str] = {}

@@ -12,12 +12,16 @@ from typing import Any, Protocol
 from fanout.decide.budget import Purse
 from fanout.decide.ending import Tolerance
 from fanout.files.outputs import OutputFolder
-from fanout.words.outcome import Outcome
+from fanout.words.commands import Stop
+from fanout.words.outcome import Broken, Outcome, Refused
 from fanout.words.timeouts import Timeouts
 from fanout.world.agents import Agents
+from fanout.world.batch_line import BatchLine
+from fanout.world.batches import Batches
 from fanout.world.calls import Calls
 from fanout.world.clients import Clients
 from fanout.world.core import Core
+from fanout.world.lanes import Lanes
 from fanout.world.lookup import Lookup
 from fanout.world.openings import Defaults
 from fanout.world.performers import Apart, Performers, Threads
@@ -45,9 +49,20 @@ class ApiPort(Protocol):
         ...
 
     async def plain(
-        self, method: str, path: str, body: Mapping[str, Any] | None
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None,
+        *,
+        seconds: float | None = None,
     ) -> tuple[int, dict[str, str], str]:
-        """Pass a small request through."""
+        """Pass a request through."""
+        ...
+
+    async def lines(
+        self, path: str, take: Callable[[str], bool]
+    ) -> Refused | Broken | None:
+        """Read a response line by line."""
         ...
 
     async def renew(self, text: str) -> None:
@@ -72,6 +87,8 @@ class World:
     cancel_script: Callable[[str], None]
     timeouts: Timeouts = Timeouts()
     planning: Planning = Planning()
+    lasting: bool = True
+    """The account outlives this process, and so do batches in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +97,8 @@ class Desks:
 
     rows: Rows
     calls: Calls
+    batches: Batches
+    lanes: Lanes
     agents: Agents
     clients: Clients
     stopping: Stopping
@@ -109,6 +128,20 @@ def _calls(core: Core, world: World, stopping: Stopping) -> Calls:
     )
 
 
+def _batches(core: Core, world: World, calls: Calls, stopping: Stopping) -> Batches:
+    return Batches(
+        core,
+        BatchLine(world.api, core.clock.wall),
+        calls=calls,
+        purse=world.purse,
+        chance=world.chance,
+        on_account=stopping.account_refuses,
+        on_budget=lambda reason: stopping.stop(Stop("drain", "budget", reason)),
+        default=world.defaults.lane,
+        lasting=world.lasting,
+    )
+
+
 def _performers(core: Core, world: World) -> Performers:
     return Performers(
         core,
@@ -124,12 +157,13 @@ def build_desks(core: Core, world: World) -> Desks:
     stopping = _stopping(core, world)
     rows = Rows(core, lambda output: str(Path(world.folder.path, output)))
     calls = _calls(core, world, stopping)
+    lanes = Lanes(calls, _batches(core, world, calls, stopping))
     performers = _performers(core, world)
     waves = Waves(core, world.planning)
     agents = Agents(
         core,
         rows=rows,
-        calls=calls,
+        lanes=lanes,
         performers=performers,
         defaults=world.defaults,
         waves=waves,
@@ -146,7 +180,7 @@ def build_desks(core: Core, world: World) -> Desks:
     )
     stopping.connect(
         rows,
-        calls,
+        lanes,
         finish_clients=clients.finish,
         stop_tools=agents.stop_tools,
         before_end=waves.finish,
@@ -154,10 +188,12 @@ def build_desks(core: Core, world: World) -> Desks:
     return Desks(
         rows=rows,
         calls=calls,
+        batches=lanes.batches,
+        lanes=lanes,
         agents=agents,
         clients=clients,
         stopping=stopping,
-        stale=Stale(core, rows, calls, agents.give_up_tools),
+        stale=Stale(core, rows, lanes, agents.give_up_tools),
         waves=waves,
         requeues=Requeues(
             core,

@@ -102,6 +102,8 @@ class Engine:
             said.InputKnown: calls.input_known,
             said.Progressed: calls.progressed,
             said.Came: calls.came,
+            said.BatchCame: desks.batches.came,
+            said.BatchRead: desks.batches.read,
             said.ToolsCame: agents.tools_came,
             said.Checked: agents.checked,
             said.LookedUp: self._looked_up,
@@ -165,6 +167,7 @@ class Engine:
         phases = dict.fromkeys(order.row.phase for order in message.orders)
         self.desks.stopping.hold_to_tolerance(phases)
         self.desks.stale.note(message.orders)
+        self.desks.batches.note_tools(message.orders)
         self.desks.agents.came(message)
         self.desks.stale.crossed(message.orders)
 
@@ -219,6 +222,7 @@ class Engine:
             closed = Cause.DISK
         elif state.paused:
             closed = Cause.PAUSED
+        core.closed = closed
         now = core.clock.now()
         decision = plan(core.account, now, open=closed is None, cause_if_closed=closed)
         core.decision = decision
@@ -236,7 +240,7 @@ class Engine:
     def _over_budget(self, pool: str, refusal: str) -> None:
         """Wait for what is in flight: most of what it has reserved comes back."""
         core = self.core
-        if self.desks.calls.in_flight == 0:
+        if self.desks.lanes.in_flight == 0:
             self.desks.stopping.stop(ask.Stop("drain", "budget", refusal))
             return
         block = Block(Cause.BUDGET, detail=refusal)
@@ -297,7 +301,7 @@ class Engine:
         desks = self.desks
         if desks.clients.cancel(row, kind, reason):
             return
-        if not desks.calls.give_up(row, kind, reason):
+        if not desks.lanes.give_up(row, kind, reason):
             desks.agents.give_up_tools(row)
             desks.rows.missing(row, kind, reason)
 

@@ -122,6 +122,26 @@ class Came:
     """False when it was given up before anything was sent."""
 
 
+@dataclass(frozen=True, slots=True)
+class BatchCame:
+    """The service has answered about a batch."""
+
+    batch: int
+    step: int
+    """Which step of the batch's life it belongs to."""
+    told: Any
+    """What `fanout.world.batch_line` gives for that step."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRead:
+    """Some results of a batch, as lines."""
+
+    batch: int
+    step: int
+    lines: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolsCame:
     """The tools of a turn were run."""

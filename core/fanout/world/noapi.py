@@ -25,6 +25,10 @@ class NoApi:
         await asyncio.Event().wait()
         raise AssertionError("nobody sets it")
 
+    async def lines(self, *_: Any, **__: Any) -> NoReturn:
+        """Nothing was handed in that could have results."""
+        raise AssertionError("a dry run was about to read results")
+
     async def renew(self, text: str) -> None:
         """There is no connection."""
         del text

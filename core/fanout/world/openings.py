@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from fanout.decide.batching import BATCH, LIVE, POOL
 from fanout.decide.conversation import Conversation, new_bytes
 from fanout.decide.fingerprint import fingerprint
 from fanout.disk.plain import to_json
@@ -41,6 +42,12 @@ class Defaults:
     account: str
     """`simulated:PROFILE` or the endpoint: part of every fingerprint."""
     pool_of: Callable[[str], str]
+    lane: str = LIVE
+    """Of agents that name none; those with tools are live in any case."""
+
+    def lane_of(self, order: AgentOrder) -> str:
+        """The lane of an agent."""
+        return order.lane or (LIVE if order.tools else self.lane)
 
 
 def opening_of(order: AgentOrder, defaults: Defaults) -> dict[str, Any]:
@@ -101,7 +108,7 @@ def spec_of(
     return RowSpec(
         kind="agent",
         model=model,
-        pool=defaults.pool_of(model),
+        pool=POOL if defaults.lane_of(order) == BATCH else defaults.pool_of(model),
         fingerprint=fingerprint(
             account=defaults.account,
             model=model,

@@ -4,9 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from fanout.decide.admission.line import Ask
+from fanout.decide.admission.paths import Past, Paths
 from fanout.decide.admission.retry import Tries
 from fanout.words.model import MissingKind, Need, RowId, Usage
 from fanout.words.outcome import Answered, Outcome
+
+GOES_ON = frozenset({"tool_use", "pause_turn"})
+"""Stop reasons after which the conversation has another call."""
 
 
 class Sender(Protocol):
@@ -48,6 +53,8 @@ class Request:
     """Given the answer and the number of its record."""
     on_final: Callable[["Request", MissingKind, str, Outcome | None], None]
     """The call cannot succeed; nothing more will be tried."""
+    conversation: str = ""
+    """Names the conversation it belongs to, where that is not its row's own."""
     prefix: str | None = None
     """Names the prompt prefix it shares with others; None where none is cached."""
     path: str = "/v1/messages"
@@ -65,3 +72,35 @@ class Request:
         """The most this call can use: all it may read, all it may write."""
         assert self.need is not None, "not asked yet"
         return self.need.worst
+
+    def asks(self) -> Ask:
+        """Return what is known of the call before it is sent."""
+        return Ask(
+            model=self.model,
+            phase=self.row.phase,
+            turn=self.turn,
+            new_bytes=self.new_bytes,
+            known_input=self.known_input,
+            cached=self.cached,
+            max_tokens=self.max_tokens,
+        )
+
+    def past(self, paths: Paths, now: float) -> Past:
+        """Return what its conversation has shown; `now` is monotonic seconds."""
+        return paths.asked(
+            self.conversation or str(self.row),
+            phase=self.row.phase,
+            turns_done=self.turn - 1,
+            now=now,
+        )
+
+    def show(self, paths: Paths, outcome: Answered, now: float) -> None:
+        """Let an answer tell what it does of how long such conversations are."""
+        paths.answered(
+            self.conversation or str(self.row),
+            phase=self.row.phase,
+            turn=self.turn,
+            seconds=outcome.seconds,
+            goes_on=outcome.message.get("stop_reason") in GOES_ON,
+            now=now,
+        )

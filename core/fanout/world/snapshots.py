@@ -90,10 +90,12 @@ class Publisher:
     def _gates(self) -> dict[str, Gate]:
         core = self._core
         offset = core.clock.wall() - core.clock.now()
-        return {
+        gates = {
             pool: gate(core.account, pool, block, offset=offset)
             for pool, block in core.decision.gates.items()
         }
+        gathering = core.gathering()
+        return gates if gathering is None else {**gates, gathering.pool: gathering}
 
     def _totals(self, totals: Totals) -> Totals:
         return Totals(

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from fanout.decide.lineage import Lineage
 from fanout.words.model import MissingKind, RowId, Status
 from fanout.words.orders import AgentOrder
-from fanout.world.calls import Calls
 from fanout.world.core import Core
+from fanout.world.lanes import Lanes
 from fanout.world.rows import Rows
 
 
@@ -17,13 +17,13 @@ class Stale:
         self,
         core: Core,
         rows: Rows,
-        calls: Calls,
+        lanes: Lanes,
         give_up_tools: Callable[[RowId], None],
     ) -> None:
         self._core = core
         self._give_up_tools = give_up_tools
         self._rows = rows
-        self._calls = calls
+        self._lanes = lanes
         self._lineage = Lineage()
         rows.on_done = self.late
 
@@ -47,6 +47,6 @@ class Stale:
             known = self._core.state.rows.get(stale)
             if known is None or known.status is Status.MISSING:
                 continue
-            if not self._calls.give_up(stale, MissingKind.STALE, why):
+            if not self._lanes.give_up(stale, MissingKind.STALE, why):
                 self._give_up_tools(stale)
                 self._rows.missing(stale, MissingKind.STALE, why)

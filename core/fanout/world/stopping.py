@@ -27,8 +27,8 @@ from fanout.words.commands import Stop
 from fanout.words.events import Noted, RowDropped, RunEnded, ScriptEnded, StopAsked
 from fanout.words.model import MissingKind, Status
 from fanout.words.snapshot import RunEnd
-from fanout.world.calls import Calls
 from fanout.world.core import Core
+from fanout.world.lanes import Lanes
 from fanout.world.messages import Close, ScriptCame
 from fanout.world.rows import Rows
 from fanout.world.snapshots import Publisher
@@ -61,7 +61,7 @@ class Stopping:
         self._begun: set[str] = set()
         """Phases that have asked for something."""
         self.rows: Rows
-        self.calls: Calls
+        self.lanes: Lanes
         self._finish_clients: Callable[[], None]
         self._stop_tools: Callable[[MissingKind, str], None]
         self._before_end: Callable[[], None]
@@ -69,7 +69,7 @@ class Stopping:
     def connect(
         self,
         rows: Rows,
-        calls: Calls,
+        lanes: Lanes,
         *,
         finish_clients: Callable[[], None],
         stop_tools: Callable[[MissingKind, str], None],
@@ -77,7 +77,7 @@ class Stopping:
     ) -> None:
         """Name what this desk needs of the others."""
         self.rows = rows
-        self.calls = calls
+        self.lanes = lanes
         self._finish_clients = finish_clients
         self._stop_tools = stop_tools
         self._before_end = before_end
@@ -117,7 +117,7 @@ class Stopping:
         self._cancel_script(reason)
         kind = STOP_KINDS.get(cause, MissingKind.STOPPED)
         now = asked.mode == "now"
-        self.calls.give_up_all(kind, reason, unsent_only=not now)
+        self.lanes.stop(kind, reason, at_once=now)
         if now:
             self._stop_tools(kind, reason)
             core = self._core
@@ -168,21 +168,28 @@ class Stopping:
     def settle(self) -> None:
         """End what has nothing left to wait for; called after every batch."""
         core = self._core
+        cause = self.cause()
+        if cause is not None and not self.over:
+            self.lanes.leave_batches(*cause)
         if core.flying or core.unsettled or self.over:
             return
         script = core.state.script_end
-        cause = self.cause()
         if script is not None:
             self._finish_clients()
         if cause is not None:
             for row in self.rows.open_rows():
-                self.calls.give_up(row, *cause)
+                self.lanes.give_up(row, *cause)
                 self.rows.missing(row, *cause)
-        if script is None or core.unsettled:
-            return
+        if script is not None and not core.unsettled:
+            self._wind_up(script, cause)
+
+    def _wind_up(
+        self, script: ScriptEnded, cause: tuple[MissingKind, str] | None
+    ) -> None:
+        """`main` has ended: so does the run, with its last row."""
         if script.outcome == "returned" and cause is None:
             self._end_unstarted()
-        if not self.rows.open_rows() and not core.unsettled:
+        if not self.rows.open_rows() and not self._core.unsettled:
             self._finish()
 
     def _end_unstarted(self) -> None:

@@ -154,6 +154,20 @@ def test_a_prompt_s_length_is_a_call_s_not_the_run_s() -> None:
     assert seen.dollars.expected == pytest.approx(500_000 * 0.10 / 1e6, rel=0.01)
 
 
+def test_a_batch_costs_half_and_says_no_minutes() -> None:
+    live, batched = Told(), Told()
+    for number in range(20):
+        live.ask(f"k{number}")
+        batched.ask(f"k{number}", pool="batches")
+    whole, half = live.see(), batched.see()
+    assert whole.dollars is not None
+    assert half.dollars is not None
+    assert half.dollars.expected == pytest.approx(whole.dollars.expected / 2)
+    assert half.tokens == whole.tokens
+    assert whole.seconds is not None
+    assert half.seconds is None
+
+
 def test_what_an_agent_has_used_is_not_to_come() -> None:
     told = learned(usage=Usage(1_000, 200))
     row = told.ask("going")

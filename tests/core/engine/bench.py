@@ -96,6 +96,7 @@ class Bench:
         script: Script = AT_ONCE,
         selection: Selection = EVERYTHING,
         planning: Planning = PLANNING,
+        lane: str = "live",
     ) -> None:
         self.api = api
         self.clock = clock or LoopClock()
@@ -131,7 +132,10 @@ class Bench:
             apart=here,
             chance=chance,
             defaults=Defaults(
-                model="claude-sonnet-5", account="simulated:test", pool_of=pool_of
+                model="claude-sonnet-5",
+                account="simulated:test",
+                pool_of=pool_of,
+                lane=lane,
             ),
             tolerance=tolerance,
             cancel_script=self._cancel,

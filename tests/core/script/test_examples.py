@@ -89,3 +89,21 @@ def test_two_phases_go_on_without_what_is_missing(port: FakePort) -> None:
     assert ("research", "20%") in port.phases
     verdict = next(o for b in port.batches for o in b if o.row.phase == "weigh")
     assert "9 of 10 done; missing: research/oil" in verdict.inputs
+
+
+def test_the_overnight_script_needs_no_tools_where_it_batches(port: FakePort) -> None:
+    def answer(order: AgentOrder) -> RowOutcome:
+        if order.schema is None:
+            return done(order.row, "an index")
+        one = {"file": "a.py", "purpose": "p", "names": ["n"]}
+        return done(order.row, {"files": [one]})
+
+    port.answer = answer
+    end = run("overnight.py", port)
+    assert end.outcome == "returned"
+    described, index = port.batches
+    assert {order.lane for order in described} == {"batch"}
+    assert not any(order.tools for order in described)
+    assert len(described) > 10
+    assert [order.lane for order in index] == ["live"]
+    assert f"{len(described)} of {len(described)} done" in index[0].inputs

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from fanout.config import DEFAULT_MODEL, Config
+from fanout.decide.batching import LANES
 from fanout.decide.budget import Budget
 from fanout.decide.ending import Tolerance
 from fanout.decide.selection import Selection
@@ -106,6 +107,12 @@ def _limit_options(top: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="how many holes are acceptable, in all or in one phase; default none",
+    )
+    group.add_argument(
+        "--lane",
+        metavar="live|batch",
+        help="batch sends single-turn agents through message batches, at half the "
+        "price and within hours; default live",
     )
     _time_options(group)
 
@@ -204,6 +211,7 @@ def understand(space: argparse.Namespace, environ: Mapping[str, str]) -> Options
         tolerance=_tolerance(space.allow_missing),
         selection=_selection(space),
         dry=bool(space.dry_run),
+        lane=_lane(space.lane),
         fresh=space.fresh,
         resume=space.resume,
         run_dir=Path(space.run_dir),
@@ -299,6 +307,15 @@ def _selection(space: argparse.Namespace) -> Selection:
         )
     limit = _positive(space.limit, "--limit", "for instance --limit 3")
     return Selection(only=tuple(dict.fromkeys(patterns)), limit=limit)
+
+
+def _lane(text: str | None) -> str | None:
+    if text is None or text in LANES:
+        return text
+    raise UsageError(
+        f"--lane takes live or batch, not `{text}`",
+        hint="batch is half the price and takes up to a day, most often an hour",
+    )
 
 
 def _timeouts(stated: Sequence[str]) -> Timeouts:

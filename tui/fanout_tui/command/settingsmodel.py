@@ -42,6 +42,7 @@ class Settings(BaseModel):
     concurrency: Text = Field("", description="a ceiling on calls in flight, or auto")
     max_tokens_total: Text = Field("", description="budget in tokens, over all lives")
     max_usd: Text = Field("", description="budget in dollars, over all lives")
+    lane: str = Field("", description="live, or batch at half the price")
     allow_missing: Texts = Field([], description="acceptable holes, in all or by phase")
     timeout: Texts = Field([], description="how long to wait for what, by name")
     run_dir: str = Field("", description="where runs are kept")

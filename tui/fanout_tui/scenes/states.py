@@ -16,6 +16,7 @@ from fanout.words.snapshot import (
     Snapshot,
     Totals,
 )
+from fanout_tui.scenes.batched import gathers, in_batches
 from fanout_tui.scenes.rows import MODEL, NOW, POOL, START, live, missing, row
 
 _RUN = RunInfo(
@@ -208,6 +209,16 @@ def ceiling() -> Snapshot:
     return replace(made, gates={POOL: gate}, pools=(_pool(0.4),), ceiling=view)
 
 
+def gathering() -> Snapshot:
+    """The batch lane: a wave is on its way together."""
+    return gathers(_snapshot(_rows(done=20, queued=40)))
+
+
+def batched() -> Snapshot:
+    """The batch lane: a batch is at the service."""
+    return in_batches(_snapshot(_rows(done=40, running=14)))
+
+
 def draining() -> Snapshot:
     """Asked to stop; what flies finishes."""
     return replace(running(), state="draining")
@@ -295,6 +306,8 @@ SCENES: dict[str, Callable[[], Snapshot]] = {
         overloaded,
         budget,
         ceiling,
+        gathering,
+        batched,
         draining,
         finished,
         complete,

@@ -7,7 +7,7 @@ little is known to say it honestly.
 from dataclasses import dataclass
 from math import ceil
 
-from fanout.words.model import Dimension, Row, Status
+from fanout.words.model import Cause, Dimension, Row, Status
 from fanout.words.snapshot import BucketView, PoolView, Snapshot
 
 SETTLED_MIN = 10
@@ -56,6 +56,9 @@ def eta(snapshot: Snapshot, now: float) -> float | None:
     """Seconds the rest will take: the slower of limits and calls in flight."""
     rows = list(snapshot.rows.values())
     mean = means(rows)
+    if any(live.cause is Cause.BATCH for live in snapshot.live.values()):
+        # Its end is the service's to choose, within a day.
+        return None
     if mean.count < min(SETTLED_MIN, max(1, len(rows) // 2)):
         return None
     left = 0.0

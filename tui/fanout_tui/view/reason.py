@@ -77,6 +77,9 @@ def _wait(look: Look, row: Row) -> str:
 def _running(look: Look, row: Row) -> Span:
     live = look.snapshot.live.get(row.id)
     silent = look.now - active_at(look, row)
+    if live is not None and live.cause is Cause.BATCH:
+        # Hours without news are what a batch is like.
+        return Span(batch_text(live, silent))
     if silent > STALE_S:
         return _silent(live, silent)
     if live is None:
@@ -103,6 +106,12 @@ def _silent(live: Live | None, silent: float) -> Span:
     if live.silence_max:
         text += f", cut at {short_time(live.silence_max)}"
     return Span(text, "warn")
+
+
+def batch_text(live: Live, silent: float) -> str:
+    """`batch 12/40, polled 8s ago · msgbatch_…`."""
+    news, dot, name = one_line(live.note).partition(" · ")
+    return f"{news}, polled {short_time(silent)} ago{dot}{name}"
 
 
 def _queued(look: Look, row: Row) -> str:

@@ -10,7 +10,7 @@ from fanout.words.snapshot import Gate, Snapshot
 from fanout_tui.text import one_line, plural, short_time
 from fanout_tui.view.forecast import ceiling_forecast, tightest
 from fanout_tui.view.look import Look
-from fanout_tui.view.reason import BUCKETS, left_of
+from fanout_tui.view.reason import BUCKETS, batch_text, left_of
 from fanout_tui.view.spans import Line, Span, clauses, fit
 
 HELP = {
@@ -140,6 +140,8 @@ def _no_gate(look: Look) -> tuple[list[str], str]:
     if counts.throttled:
         return _throttled(look), "warn"
     if counts.running:
+        if batched := _in_batches(look):
+            return batched, ""
         parts = [f"nothing is held back: {plural(counts.running, 'row')} running"]
         if counts.queued:
             parts[0] += f", {counts.queued} queued"
@@ -150,6 +152,21 @@ def _no_gate(look: Look) -> tuple[list[str], str]:
     if counts.queued:
         return [f"{plural(counts.queued, 'row')} expected, none asked for yet"], ""
     return ["every row has ended; the script goes on"], ""
+
+
+def _in_batches(look: Look) -> list[str]:
+    """What the batches say where every running row waits for one; else nothing."""
+    live = look.snapshot.live.values()
+    said = {one.note: one for one in live if one.cause is Cause.BATCH}
+    rows = sum(one.cause is Cause.BATCH for one in live)
+    if not said or rows < look.snapshot.counts.running:
+        return []
+    oldest = min(said.values(), key=lambda one: one.active_at)
+    return [
+        f"{plural(rows, 'row')} in {plural(len(said), 'batch', 'batches')}",
+        batch_text(oldest, look.now - oldest.active_at),
+        "a batch may take a day: q leaves it, a resume picks it up",
+    ]
 
 
 def _throttled(look: Look) -> list[str]:

@@ -95,7 +95,7 @@ class Account:
                 del self._later_rows[entry[2].row]
                 self.pool(entry[2].pool).line.add(entry[2])
         for pool in self.pools.values():
-            pool.arrange()
+            pool.arrange(now)
 
     @property
     def next_ready(self) -> float | None:
@@ -111,7 +111,7 @@ class Account:
         """The pool of that name; unknown ones begin empty."""
         pool = self.pools.get(name)
         if pool is None:
-            pool = self.pools[name] = Pool(name)
+            pool = self.pools[name] = Pool(name, self.estimator.paths)
         return pool
 
     def name_models(self, pool: str, models: tuple[str, ...]) -> None:

@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 
 from fanout.decide.admission.line import Ask, Ticket
+from fanout.decide.admission.paths import Paths
 from fanout.words.model import Need, Usage
 
 # Text is 3 to 4 bytes a token, and newer tokenizers make more tokens of it. Too
@@ -65,6 +66,7 @@ class Estimator:
     """Expectations by model and phase."""
 
     def __init__(self) -> None:
+        self.paths = Paths()
         self._output: dict[tuple[str, str], Average] = {}
         self._output_model: dict[str, Average] = {}
         self._ratio: dict[tuple[str, str], Average] = {}

@@ -5,13 +5,20 @@ and the head is index 0. Nothing here looks at all rows but a change of the orde
 (`sort`) and the tuple of rows for the screen, which is kept until the line changes.
 """
 
+import math
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fanout.decide.admission.order import LARGE, place
+from fanout.decide.admission.order import LARGE, Rank, place
+from fanout.decide.admission.paths import Paths
 from fanout.words.model import Need, RowId
+
+# The order is looked over this often, a long line less often: what lies ahead of a
+# call changes with every answer, but not by much.
+LOOK_OVER_SECONDS = 0.5
+LOOK_OVER_SHARE = 0.0005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +58,22 @@ class Ticket:
 class Line:
     """Tickets by priority; one a row."""
 
-    __slots__ = ("_keys", "_rows", "_seq", "_tickets", "_waiting", "input", "roomy")
+    __slots__ = (
+        "_keys",
+        "_paths",
+        "_rows",
+        "_seq",
+        "_sorted",
+        "_tickets",
+        "_waiting",
+        "input",
+        "roomy",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, paths: Paths | None = None) -> None:
+        self._paths = paths or Paths()
+        self._sorted: tuple[float, int] = (-math.inf, 0)
+        """When the order was last looked over, and by what knowledge."""
         self._keys: list[tuple[tuple[Any, ...], int]] = []
         self._tickets: dict[int, Ticket] = {}
         self._rows: dict[RowId, tuple[tuple[Any, ...], int]] = {}
@@ -95,11 +115,19 @@ class Line:
         self.input -= ticket.need.input
         return ticket
 
-    def sort(self, *, roomy: bool) -> None:
-        """Change the order; costs a sort, so it is done when it changes only."""
+    def sort(self, now: float, *, roomy: bool) -> None:
+        """Put the line into the order that holds now.
+
+        That costs a sort, so it is done when the order is another one, and now and
+        then while what is expected to lie ahead decides and more was learned.
+        """
+        at, learned = self._sorted
         if roomy == self.roomy:
-            return
+            rest = max(LOOK_OVER_SECONDS, LOOK_OVER_SHARE * len(self._tickets))
+            if roomy or learned == self._paths.learned or now < at + rest:
+                return
         self.roomy = roomy
+        self._sorted = now, self._paths.learned
         self._keys = sorted(self._key(t, seq) for seq, t in self._tickets.items())
         self._rows = {self._tickets[key[1]].row: key for key in self._keys}
         self._waiting = None
@@ -117,5 +145,8 @@ class Line:
 
     def _key(self, ticket: Ticket, seq: int) -> tuple[tuple[Any, ...], int]:
         large = ticket.need.input * len(self._tickets) > LARGE * self.input
-        where = place(ticket.priority, roomy=self.roomy, large=large, arrival=seq)
+        rank, ahead = ticket.priority, 0.0
+        if not self.roomy and isinstance(rank, Rank) and rank.past is not None:
+            ahead = self._paths.ahead(rank.past)
+        where = place(rank, roomy=self.roomy, large=large, arrival=seq, ahead=ahead)
         return where, seq

@@ -8,29 +8,31 @@ ends, and it should not be the one that was begun last.
 
 The disagreement only matters near the end. While the line is long compared with
 how long a call takes (`roomy`), whoever has spent goes first and new ones start
-in the order they were declared. Once it is short, the longest remaining chain
-goes first: by `remaining` where somebody knows it, else by fewest turns done, for
-in one phase that is the same; among equals the few very large calls go last,
-since a large call at the head keeps many short chains from moving.
+in the order they were declared. Once it is short, the longest path that can be
+expected to lie ahead goes first: how many turns such conversations have had, and
+how long this one's own turns have taken (`paths`). Among equals the few very large
+calls go last, since a large call at the head keeps many short chains from moving.
 
-On virtual time (`tests/bench/admission_virtual.py`, 16 seeds, makespan / bound),
-on the rig of 40 agents with 4 calls each, which the line makes `not roomy`:
+On virtual time (`tests/bench/admission_virtual.py`, 16 seeds, median of makespan /
+bound): the rig is 40 agents with 4 calls each, `heavy` and `turns` are the workloads
+of `tests/bench/compare.py`. All three make a line that is `not roomy`.
 
-| order | x bound |
-|---|--:|
-| longest remaining chain, all knowing (`remaining` declared) | 1.05 |
-| this rule, nothing known ahead | 1.12 |
-| order of arrival | 1.13 |
-| most turns first, always | 1.23 |
-| declared order, always | 1.22 |
-| a first call's input taken for `remaining` | 1.18 |
+| order | rig | heavy | turns |
+|---|--:|--:|--:|
+| longest remaining chain, all knowing | 1.05 | 1.05 | 1.06 |
+| this rule, nothing known ahead | 1.11 | 1.14 | 1.14 |
+| fewest turns first | 1.12 | 1.14 | 1.18 |
+| order of arrival | 1.12 | 1.15 | 1.18 |
+| most turns first, always | 1.23 | 1.27 | 1.33 |
+| declared order, always | 1.23 | 1.32 | 1.32 |
+| larger first input first | 1.18 | 1.29 | 1.33 |
 
-and on 220 conversations of 2 to 16 turns (11 minutes): 1.002 all knowing, 1.004
-this rule and arrival, 1.022 most turns first, 1.03 a first call's input taken for
-`remaining`. So finishing what was begun costs nothing while the line is long. What
-separates the rule from the all-knowing order on a short run is the length of
-answers, which nobody knows; where a script does know how many seconds lie ahead,
-`remaining` takes them, and nothing else.
+What separates the rule from the all-knowing order is the length of answers and the
+number of turns, which nobody knows. Somebody who knew from the start how both are
+distributed, and only not how each will turn out, would end `heavy` at 1.12 and `turns`
+at 1.12 on an account that is never late, where arrival order ends at 1.13 and 1.16;
+and the last call alone, let in at the bound and as long as answers are in the mean,
+makes 1.09 and 1.08 of it (`tests/bench/compare_ideal.py`).
 
 A call that met a limit goes back to the front in either order: it has waited for
 its turn once.
@@ -38,15 +40,20 @@ its turn once.
 
 from typing import Any, NamedTuple
 
+from fanout.decide.admission.paths import Past
+
 # The line is roomy while draining it takes this many typical calls' time. Fewer,
 # and the last agents are begun so late that their turns end alone.
 ROOMY_CALLS = 6.0
 # The two figures around the switch differ, or a line at the edge is sorted anew
 # with every call.
 ROOMY_AGAIN = 1.5
-# How many later arrivals a turn, or a large call, lets pass. Not all of them: beside
-# a stream of new calls an old conversation or a large call would wait for ever.
-TURN_ARRIVALS = 64
+# How many later arrivals pass one that has a typical call's time less ahead of it than
+# they have, and how much of what lies ahead counts. Not all arrivals, or beside a
+# stream of new calls an old conversation would wait for ever.
+AHEAD_ARRIVALS = 128
+AHEAD_MOST = 32.0
+# How many pass a large call.
 LARGE_ARRIVALS = 24
 # A call this many times the mean is large.
 LARGE = 2.5
@@ -57,12 +64,12 @@ class Rank(NamedTuple):
 
     fresh: bool
     """False for a call that was refused for a limit or the service's trouble."""
-    remaining: float
-    """Seconds of the row that are known to lie ahead; 0: not known."""
     turns: int
     """Turns the row has finished."""
     order: int
     """The row's position among the rows of the run."""
+    past: Past | None = None
+    """What its conversation has shown; None: nothing is known."""
 
 
 def priority(
@@ -70,22 +77,25 @@ def priority(
     throttled: bool,
     turns_done: int,
     order: int,
-    remaining: float = 0.0,
+    past: Past | None = None,
 ) -> Rank:
     """The rank of a waiting call; the line makes places of ranks."""
-    return Rank(not throttled, remaining, turns_done, order)
+    return Rank(not throttled, turns_done, order, past)
 
 
 def place(
-    rank: tuple[Any, ...], *, roomy: bool, large: bool, arrival: int
+    rank: tuple[Any, ...], *, roomy: bool, large: bool, arrival: int, ahead: float
 ) -> tuple[Any, ...]:
-    """Sorts the first to go first; any other tuple than a rank is its own place."""
+    """Sorts the first to go first; any other tuple than a rank is its own place.
+
+    `ahead` is what is expected to lie ahead of the row, in typical calls.
+    """
     if not isinstance(rank, Rank):
         return rank
     if roomy:
         return (rank.fresh, -rank.turns, rank.order)
-    later = TURN_ARRIVALS * rank.turns + LARGE_ARRIVALS * large
-    return (rank.fresh, -rank.remaining, arrival + later)
+    sooner = AHEAD_ARRIVALS * min(ahead, AHEAD_MOST)
+    return (rank.fresh, arrival - sooner + LARGE_ARRIVALS * large)
 
 
 def is_roomy(*, drain_seconds: float, call_seconds: float, was: bool) -> bool:

@@ -26,6 +26,7 @@ from fanout.decide.admission.follow import Follower, Sky
 from fanout.decide.admission.holds import Hold
 from fanout.decide.admission.line import Line
 from fanout.decide.admission.order import is_roomy
+from fanout.decide.admission.paths import Paths
 from fanout.decide.admission.ramp import Ramp
 from fanout.decide.admission.window import TrailingMinute
 from fanout.words.model import Dimension, Need
@@ -67,13 +68,13 @@ class Short:
 class Pool:
     """Models that share limits, and all that admission knows about them."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, paths: Paths | None = None) -> None:
         self.name = name
         self.models: tuple[str, ...] = (name,)
         self.buckets = {dimension: Bucket(dimension) for dimension in Dimension}
         self.minutes = {dimension: TrailingMinute() for dimension in Dimension}
         self.cached = TrailingMinute()
-        self.line = Line()
+        self.line = Line(paths)
         self.hold = Hold()
         self.ramp = Ramp()
         self.follower = Follower()
@@ -92,14 +93,14 @@ class Pool:
         self._speeds = 0
         self._seconds = Average(CALL_SECONDS_PRIOR, 1.0)
 
-    def arrange(self) -> None:
+    def arrange(self, now: float) -> None:
         """Put the line into the order that its length calls for."""
         roomy = is_roomy(
             drain_seconds=self._drain_seconds(),
             call_seconds=self._seconds.mean,
             was=self.line.roomy,
         )
-        self.line.sort(roomy=roomy)
+        self.line.sort(now, roomy=roomy)
 
     def _drain_seconds(self) -> float:
         """How long the line would take at the rates of the limits."""

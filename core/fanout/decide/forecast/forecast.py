@@ -1,5 +1,6 @@
 """From what is left and what was learned to tokens, dollars and minutes."""
 
+from fanout.decide.batching import POOL, PRICE
 from fanout.decide.forecast.duration import Duration, Limits, Load, duration
 from fanout.decide.forecast.outlook import Group, Name, Outlook
 from fanout.decide.forecast.prior import guess
@@ -63,7 +64,7 @@ def beyond(outlook: Outlook) -> tuple[PhaseForecast, ...]:
                 learned=round(sample.count),
                 calls=uses[Use.CALLS],
                 tokens=tokens,
-                dollars=_dollars(name.model, tokens, uses[Use.CALLS].expected),
+                dollars=_dollars(name.model, tokens, uses[Use.CALLS].expected, ""),
                 seconds=uses[Use.SECONDS].expected / count,
             )
         )
@@ -159,7 +160,7 @@ def _phase(
         learned=round(sample.count),
         calls=uses[Use.CALLS],
         tokens=tokens,
-        dollars=_dollars(name.model, tokens, uses[Use.CALLS].expected),
+        dollars=_dollars(name.model, tokens, uses[Use.CALLS].expected, group.pool),
         seconds=alone[Use.SECONDS].expected,
     )
 
@@ -173,7 +174,7 @@ def _tokens(uses: list[Range]) -> TokenRange:
     )
 
 
-def _dollars(model: str, tokens: TokenRange, calls: float) -> Range | None:
+def _dollars(model: str, tokens: TokenRange, calls: float, pool: str) -> Range | None:
     """What tokens cost; a prompt's length, which may decide the price, is a call's."""
     ends = []
     for end in ("low", "expected", "high"):
@@ -188,7 +189,8 @@ def _dollars(model: str, tokens: TokenRange, calls: float) -> Range | None:
         if cost is None:
             return None
         ends.append(cost * each)
-    return Range(*ends)
+    whole = Range(*ends)
+    return whole.times(PRICE) if pool == POOL else whole
 
 
 def _load(uses: list[Range], end: str, longest: float) -> Load:

@@ -1,0 +1,219 @@
+"""The batch endpoints over the wire: what was asked, and what is known afterwards.
+
+Handing a batch in twice pays for it twice, and the service has no key that would
+stop that. So there are three answers to a hand-in: it is there, it is certainly
+not there, or nobody knows (`Broken`); then the list of batches is searched.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from aiolimiter import AsyncLimiter
+
+from fanout.decide.admission.headers import read_retry_after
+from fanout.decide.batching import ENDED, Seen, may_be, read_batch
+from fanout.words.clean import shortened
+from fanout.words.hiding import redact
+from fanout.words.outcome import Broken, Limits, Refused
+
+BATCHES = "/v1/messages/batches"
+PAGE = 100
+MESSAGE_MAX = 300
+"""Characters of what the service says about an error."""
+ASKS_PER_SECOND = 4
+"""The batch endpoints have a limit of their own, 1,000 a minute on the smallest
+plan; others of the organisation share it."""
+HAND_IN_SECONDS = 600.0
+"""A large batch over a thin line takes its time."""
+CLIENT_ERRORS = range(400, 500)
+UNCLEAR = (408, 409)
+"""Statuses of that range after which the batch may be there all the same."""
+
+Failed = Refused | Broken
+
+
+class BatchPort(Protocol):
+    """The API as batches need it."""
+
+    async def plain(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None,
+        *,
+        seconds: float | None = None,
+    ) -> tuple[int, dict[str, str], str]:
+        """Send a small request."""
+        ...
+
+    async def lines(self, path: str, take: Callable[[str], bool]) -> Failed | None:
+        """Read a response line by line, until `take` has enough."""
+        ...
+
+
+class BatchLine:
+    """Asks the service about batches, one request after the other."""
+
+    def __init__(self, api: BatchPort, wall: Callable[[], float]) -> None:
+        self._api = api
+        self._wall = wall
+        self._pace: AsyncLimiter | None = None
+
+    async def _ask(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Return the JSON of a 200, or what went wrong."""
+        if self._pace is None:
+            self._pace = AsyncLimiter(1, 1 / ASKS_PER_SECOND)
+        await self._pace.acquire()
+        seconds = None if body is None else HAND_IN_SECONDS
+        status, headers, text = await self._api.plain(
+            method, path, body, seconds=seconds
+        )
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = None
+        if status < 300:  # noqa: PLR2004
+            return value
+        return self._refusal(status, headers, value, text)
+
+    def _refusal(
+        self, status: int, headers: Mapping[str, str], body: Any, text: str
+    ) -> Refused:
+        error = body.get("error") if isinstance(body, dict) else None
+        error = error if isinstance(error, dict) else {}
+        details = error.get("details")
+        code = details.get("error_code") if isinstance(details, dict) else None
+        kind = error.get("type")
+        lower = {name.lower(): value for name, value in headers.items()}
+        return Refused(
+            status=status,
+            type=kind if isinstance(kind, str) else None,
+            code=code if isinstance(code, str) else None,
+            message=shortened(redact(str(error.get("message") or text)), MESSAGE_MAX),
+            retry_after=read_retry_after(lower, wall=self._wall()),
+            limits=Limits(),
+            request_id=lower.get("request-id"),
+            body=text,
+        )
+
+    async def hand_in(self, requests: Sequence[Mapping[str, Any]]) -> Seen | Failed:
+        """Hand a batch in; `Refused` says that it is certainly not there."""
+        told = await self._ask("post", BATCHES, {"requests": list(requests)})
+        if isinstance(told, Refused):
+            sure = told.status in CLIENT_ERRORS and told.status not in UNCLEAR
+            return told if sure else Broken(stage="headers", message=told.message)
+        return read_batch(told) or Broken(stage="headers", message="no batch came back")
+
+    async def look(self, name: str) -> Seen | Failed:
+        """See where a batch stands."""
+        told = await self._ask("get", f"{BATCHES}/{name}")
+        if isinstance(told, Refused):
+            return told
+        return read_batch(told) or Broken(stage="headers", message="no batch came back")
+
+    async def search(
+        self, planned_at: float, custom_ids: frozenset[str], known: set[str]
+    ) -> Seen | list[Seen] | Failed:
+        """Find a batch whose id was lost; else those that may still turn out to be it.
+
+        `known` are batches that it is not, and grows by what was found out. Results
+        name the requests, the list does not: only what has ended can be told.
+        """
+        pending: list[Seen] = []
+        path = f"{BATCHES}?limit={PAGE}"
+        while path:
+            page = await self._ask("get", path)
+            if isinstance(page, Refused):
+                return page
+            batches = [b for one in _data(page) if (b := read_batch(one)) is not None]
+            count = len(custom_ids)
+            for seen in batches:
+                fits = may_be(seen, planned_at=planned_at, count=count)
+                if seen.id in known or not fits:
+                    continue
+                found = await self._is_it(seen, custom_ids, known, pending)
+                if found is not None:
+                    return found
+            path = _next(page, batches, planned_at)
+        return pending
+
+    async def _is_it(
+        self,
+        seen: Seen,
+        custom_ids: frozenset[str],
+        known: set[str],
+        pending: list[Seen],
+    ) -> Seen | Failed | None:
+        """Return a batch that is the one; note one that is not, or may yet be."""
+        if seen.status != ENDED:
+            pending.append(seen)
+            return None
+        first = await self.first_of(seen.id)
+        if isinstance(first, Refused | Broken):
+            return first
+        if first in custom_ids:
+            return seen
+        known.add(seen.id)
+        return None
+
+    async def first_of(self, name: str) -> str | Failed:
+        """Return the name of some request of a batch that has ended."""
+        found: list[str] = []
+
+        def take(line: str) -> bool:
+            if line.strip():
+                found.append(line)
+            return not found
+
+        failed = await self._api.lines(f"{BATCHES}/{name}/results", take)
+        if failed is not None and not found:
+            return failed
+        return name_of(found[0])[0] if found else ""
+
+    async def read(
+        self, name: str, deliver: Callable[[list[str]], None], *, chunk: int = 100
+    ) -> Failed | None:
+        """Read all results, some lines at a time; says what cut it short."""
+        lines: list[str] = []
+
+        def take(line: str) -> bool:
+            lines.append(line)
+            if len(lines) >= chunk:
+                deliver(lines.copy())
+                lines.clear()
+            return True
+
+        failed = await self._api.lines(f"{BATCHES}/{name}/results", take)
+        if lines:
+            deliver(lines)
+        # Whoever takes them in gets a turn before this is said to be over.
+        await asyncio.sleep(0)
+        return failed
+
+
+def name_of(line: str) -> tuple[str, Any]:
+    """Return a line's `custom_id` and result; an empty one for half a line."""
+    try:
+        value = json.loads(line)
+        return str(value["custom_id"]), value["result"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return "", None
+
+
+def _data(page: Any) -> list[Any]:
+    data = page.get("data") if isinstance(page, dict) else None
+    return data if isinstance(data, list) else []
+
+
+def _next(page: Any, batches: Sequence[Seen], planned_at: float) -> str:
+    """Return the next page's path; empty when what follows is too old."""
+    if not (isinstance(page, dict) and page.get("has_more") and batches):
+        return ""
+    oldest = batches[-1]
+    if not may_be(oldest, planned_at=planned_at, count=oldest.total):
+        return ""
+    return f"{BATCHES}?limit={PAGE}&after_id={oldest.id}"
