@@ -26,6 +26,8 @@ class Config:
     budget: Budget = Budget()
     tolerance: Tolerance = Tolerance()
     selection: Selection = EVERYTHING
+    yes: bool = False
+    """Spend without asking."""
     dry: bool = False
     """Find out what would run, and send nothing."""
     lane: str | None = None

@@ -47,7 +47,7 @@ from fanout.world.engine import CEILING_MAX, Engine
 from fanout.world.lookup import Lookup, Order
 from fanout.world.noapi import NoApi
 from fanout.world.openings import Defaults
-from fanout.world.planning import Planning, Script
+from fanout.world.planning import Asks, Planning, Script
 from fanout.world.port import Port
 from fanout.world.sleep import watch_sleep
 from fanout.world.snapshots import Publisher
@@ -78,6 +78,8 @@ class Setting:
     export: Export
     attended: bool = True
     """Somebody sees what the run waits for."""
+    answers: bool = False
+    """Somebody can be asked."""
 
 
 class Life:
@@ -275,6 +277,12 @@ class Life:
             planning=self._planning(),
         )
 
+    def _asks(self) -> Asks:
+        setting = self._setting
+        if setting.access.simulated or setting.config.yes or setting.config.dry:
+            return Asks.NEVER
+        return Asks.SOMEBODY if setting.answers else Asks.REFUSES
+
     def _planning(self) -> Planning:
         setting = self._setting
         config, access, runs = setting.config, setting.access, setting.place.runs
@@ -282,6 +290,8 @@ class Life:
             script=Script(ask_quiet=self.script.idling.ask, patience=PATIENCE),
             selection=config.selection,
             known=known_of(config, access, runs, setting.clock.wall()),
+            asks=self._asks(),
+            budget=config.budget,
             dry=config.dry,
             keep=keeper(access, runs),
         )

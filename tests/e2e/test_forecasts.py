@@ -1,13 +1,18 @@
 """What the real program says before it spends, and what it does with the answer."""
 
 import json
+import os
+import select
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from e2e.program import Ended, Program, account
+from e2e.program import SECONDS_MAX, Ended, Program, account
 from fanout.simulator.process import SimulatedAccount
 
 JOB = """
@@ -186,3 +191,60 @@ def test_a_few_first_and_then_the_whole(
     assert "reuses 4, will run 4" in whole.out
     wrong = program.run("--no-tui", "--fresh", "--only", "wrok/*", "job.py")
     assert wrong.code == 2, wrong.said
+
+
+MUCH = """
+async def main():
+    await fanout.parallel(
+        fanout.agent("Say it. [[sim: output=20]]", key=f"k{i}", inputs="x " * 450_000)
+        for i in range(8)
+    )
+"""
+
+
+def test_with_nobody_to_ask_nothing_is_sent_and_yes_goes_ahead(tmp_path: Path) -> None:
+    with account() as own:
+        program = program_of(tmp_path, own, MUCH)
+        ended = program.run("--no-tui", "job.py")
+        assert ended.code == 2, ended.said
+        assert own.state(5)["requests"] == []
+        assert "8 agents are expected to take about 2." in ended.err
+        assert "nobody is there to be asked" in ended.err
+        assert "hint: --yes goes ahead" in ended.err
+        assert ended.kinds() == {"stopped": 8}
+        bounded = program.run("--no-tui", "--max-tokens-total", "1000", "job.py")
+        assert "nobody is there" not in bounded.err
+        ended = program.run("--no-tui", "--yes", "job.py")
+        assert ended.code == 0, ended.said
+
+
+@pytest.mark.parametrize(("typed", "code"), [(b"y\n", 0), (b"\n", 130), (b"no\n", 130)])
+def test_a_terminal_without_a_screen_is_asked_on_stderr(
+    tmp_path: Path, typed: bytes, code: int
+) -> None:
+    with account() as own:
+        program = program_of(tmp_path, own, MUCH)
+        mine, its = os.openpty()
+        with (tmp_path / "out").open("wb") as out:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "fanout_tui", "--no-tui", "job.py"],
+                cwd=tmp_path,
+                env=program.environ,
+                stdin=its,
+                stdout=out,
+                stderr=its,
+            )
+        os.close(its)
+        said = b""
+        end = time.monotonic() + SECONDS_MAX
+        while b"[y/N]" not in said and time.monotonic() < end:
+            if select.select([mine], [], [], 0.2)[0]:
+                said += os.read(mine, 4_096)
+        assert own.state(5)["requests"] == []
+        os.write(mine, typed)
+        assert child.wait(SECONDS_MAX) == code
+        os.close(mine)
+        sent = len(own.state(50)["requests"])
+    assert b"spend this?" in said
+    assert b"8 agents in main (claude-sonnet-5)" in said
+    assert sent == (8 if code == 0 else 0)

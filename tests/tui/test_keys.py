@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fanout.words.commands import (
+    Answer,
     CancelRow,
     ChangeCeiling,
     Export,
@@ -274,3 +275,33 @@ async def test_copying_says_where_else_it_is() -> None:
         assert stage.app.clipboard.startswith("audit/src/billing/login_049  throttled")
         await stage.press("Y")
         assert '"key": "src/billing/login_049"' in stage.app.clipboard
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("key", "sent"), [("y", [Answer(1, yes=True)]), ("n", [Answer(1, yes=False)])]
+)
+async def test_a_question_before_spending_is_asked_by_itself(
+    key: str, sent: list[Answer]
+) -> None:
+    async with staged("asking") as stage:
+        assert "spend this?" in stage.text()
+        assert "about $6.20" in stage.text()
+        await stage.press(key)
+        assert stage.handle.sent == sent
+        assert "spend this?" not in stage.text()
+
+
+@pytest.mark.anyio
+async def test_a_question_may_be_decided_later_and_is_not_forced_again() -> None:
+    async with staged("asking", keys=("escape",)) as stage:
+        stage.app.tick()
+        await stage.settle()
+        assert "spend this?" not in stage.text()
+        assert "40 rows wait to spend about 3.8M tokens" in stage.text()
+        await stage.press("c")
+        assert "spend this?" in stage.text()
+        await stage.press("escape", "j")
+        assert stage.handle.sent == []
+    async with staged("running", keys=("c",)) as stage:
+        assert "nothing is asked" in stage.grid()[-1]

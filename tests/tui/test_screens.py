@@ -32,7 +32,8 @@ def check(lines: list[str], size: tuple[int, int]) -> None:
 @pytest.mark.parametrize("scene", SCENES)
 async def test_states(scene: str, size: tuple[int, int]) -> None:
     """The main screen fits, its counts sum up, its footer is the last line."""
-    async with staged(scene, size) as stage:
+    keys = ("escape",) if scene == "asking" else ()
+    async with staged(scene, size, keys=keys) as stage:
         lines = stage.grid()
     check(lines, size)
     assert lines[-1].rstrip().endswith("q quit")
@@ -77,3 +78,17 @@ async def test_resizing_loses_nothing() -> None:
         await stage.settle()
         assert stage.grid() == before
         assert stage.app.picking.cursor == cursor
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
+async def test_a_question_comes_by_itself_with_all_its_answers(
+    size: tuple[int, int],
+) -> None:
+    async with staged("asking", size) as stage:
+        lines = stage.grid()
+    check(lines, size)
+    text = "\n".join(lines)
+    assert "spend this?" in text
+    assert all(f" {key} " in text for key in ("y", "n", "esc"))
+    assert_golden(f"asked-{size[0]}x{size[1]}", lines)

@@ -227,6 +227,15 @@ KEYS: tuple[Key, ...] = (
         "cancel", "x", "x", "cancel the row", group="Act", looks=False, on={MAIN, AGENT}
     ),
     key(
+        "answer",
+        "c",
+        "c",
+        "answer what is asked",
+        group="Act",
+        looks=False,
+        on={MAIN, AGENT},
+    ),
+    key(
         "report",
         "e",
         "e",

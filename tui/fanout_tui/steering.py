@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from fanout.words.commands import (
+    Answer,
     CancelRow,
     ChangeCeiling,
     Command,
@@ -39,6 +40,8 @@ class Steering:
         self._app = app
         self._viewing = viewing
         self._player = player
+        self._asked = 0
+        """Number of the question that was shown last."""
 
     def _only_looks(self) -> bool:
         """Say so, if this run is none of ours to change."""
@@ -120,6 +123,27 @@ class Steering:
                 self.act(CancelRow(target), f"{target} cancelled")
 
         self._ask(ask.ask_cancel(row), answered)
+
+    def ask_spend(self, *, again: bool = False) -> None:
+        """Show the question that rows wait for: once, or again if somebody wants."""
+        snapshot = self._app.snapshot
+        asking = None if snapshot is None else snapshot.asking
+        if asking is None or self._viewing is not None:
+            if again:
+                self._app.say("nothing is asked")
+            return
+        shown = isinstance(self._app.screen, AskScreen)
+        if shown or (asking.number == self._asked and not again):
+            return
+        self._asked = number = asking.number
+
+        def answered(answer: str | None) -> None:
+            if answer == "y":
+                self.act(Answer(number, yes=True), "confirmed: the rows go")
+            elif answer == "n":
+                self.act(Answer(number, yes=False), "declined: the run stops")
+
+        self._ask(ask.ask_spend(asking), answered)
 
     def ask_quit(self) -> None:
         """Leave at once when the run is over, else ask how."""

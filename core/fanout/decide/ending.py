@@ -106,7 +106,12 @@ def exit_code(ending: Ending, *, accepted: bool) -> int:
     finished = not holes and ending.script == "returned"
     if stop in SIGNALS and not (finished and SIGNALS[stop] == SIGNALS["SIGINT"]):
         return SIGNALS[stop]
-    by_stop = {"defect": DEFECT, "account": ACCOUNT, "budget": BUDGET}
+    by_stop = {
+        "defect": DEFECT,
+        "account": ACCOUNT,
+        "budget": BUDGET,
+        "unasked": USAGE,
+    }
     if stop in by_stop:
         return by_stop[stop]
     if ending.usage_error:

@@ -66,6 +66,16 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """Answer a question about what is to be spent (`Asking`)."""
+
+    number: int
+    """Of the question; one that was replaced meanwhile stays open."""
+    yes: bool
+    """False stops the run."""
+
+
+@dataclass(frozen=True, slots=True)
 class Export:
     """Write the completeness report now, in the format each suffix names."""
 
@@ -82,6 +92,7 @@ Command = (
     | CancelRow
     | Stop
     | Note
+    | Answer
     | Export
 )
 

@@ -8,6 +8,8 @@ its whole.
 from dataclasses import dataclass
 from typing import Any
 
+from fanout.words.model import RowId
+
 
 @dataclass(frozen=True, slots=True)
 class Range:
@@ -191,6 +193,21 @@ class Forecast:
             "unknown": self.unknown,
             "phases": [_phase(phase) for phase in self.phases],
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """A question that waits for somebody: whether this may be spent."""
+
+    number: int
+    rows: frozenset[RowId]
+    """Rows that wait for the answer."""
+    left: Forecast
+    """All that is left to do, theirs included."""
+    spent: float
+    """Tokens that this life has used already."""
+    again: bool
+    """Something was confirmed before, and this goes beyond it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

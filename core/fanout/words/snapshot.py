@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fanout.words.ahead import Forecasted
+from fanout.words.forecast import Asking
 from fanout.words.model import Cause, Dimension, Row, RowId, Status, Usage
 
 
@@ -202,3 +203,5 @@ class Snapshot:
     """Rows that run again although earlier work knows them, and why."""
     forecast: Forecasted | None = None
     """What this life was last said to take, all its waves together."""
+    asking: Asking | None = None
+    """What somebody is asked before more is spent."""

@@ -26,6 +26,7 @@ from fanout.world.lookup import Lookup
 from fanout.world.openings import Defaults
 from fanout.world.performers import Apart, Performers, Threads
 from fanout.world.planning import Planning
+from fanout.world.question import Question
 from fanout.world.requeues import Requeues
 from fanout.world.rows import Rows
 from fanout.world.snapshots import Publisher
@@ -104,6 +105,7 @@ class Desks:
     stopping: Stopping
     stale: Stale
     waves: Waves
+    question: Question
     requeues: Requeues
 
 
@@ -159,7 +161,8 @@ def build_desks(core: Core, world: World) -> Desks:
     calls = _calls(core, world, stopping)
     lanes = Lanes(calls, _batches(core, world, calls, stopping))
     performers = _performers(core, world)
-    waves = Waves(core, world.planning)
+    question = Question(core, world.planning, world.purse)
+    waves = Waves(core, world.planning, question)
     agents = Agents(
         core,
         rows=rows,
@@ -195,6 +198,7 @@ def build_desks(core: Core, world: World) -> Desks:
         stopping=stopping,
         stale=Stale(core, rows, lanes, agents.give_up_tools),
         waves=waves,
+        question=question,
         requeues=Requeues(
             core,
             rows=rows,

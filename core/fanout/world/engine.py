@@ -83,7 +83,8 @@ class Engine:
         self._caretaker = Caretaker(core, desks.stopping.stop, patience)
         self._handlers = self._table()
         desks.waves.end = self._end
-        desks.waves.stop = desks.stopping.stop
+        desks.waves.stop = desks.question.stop = desks.stopping.stop
+        publisher.asking = lambda: desks.question.asking
 
     def _table(self) -> dict[type, Callable[[Any], None]]:
         desks = self.desks
@@ -116,6 +117,7 @@ class Engine:
             ask.CancelRow: self._cancel,
             ask.Stop: desks.stopping.stop,
             ask.Note: self._note,
+            ask.Answer: desks.waves.answered,
             ask.Export: self._export_report,
             said.Wanted: lambda _: None,
             said.Close: self._close,

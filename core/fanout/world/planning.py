@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
+from fanout.decide.budget import Budget
 from fanout.decide.forecast.duration import Limit
 from fanout.decide.selection import EVERYTHING, Selection
 from fanout.words.model import Dimension
@@ -39,6 +41,16 @@ class Known:
     """Where that is from: `as learned on 2026-11-30`."""
 
 
+class Asks(Enum):
+    """What happens above what may be spent without a word."""
+
+    NEVER = "never"
+    """It is spent: nobody has to be asked."""
+    SOMEBODY = "somebody"
+    REFUSES = "refuses"
+    """There is nobody to ask: the run ends."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planning:
     """What a run is to do before it spends."""
@@ -46,6 +58,8 @@ class Planning:
     script: Script = Script()
     selection: Selection = EVERYTHING
     known: Known = Known()
+    asks: Asks = Asks.NEVER
+    budget: Budget = Budget()
     dry: bool = False
     """Spend nothing: find out what would run, and end."""
     keep: Callable[[Mapping[str, Mapping[Dimension, Limit]], float], None] = (

@@ -5,9 +5,12 @@ fact in it is on disk: the screen never shows what a crash could take back. When
 the disk itself is in trouble there is nothing to wait for, and it is shown.
 """
 
+from collections.abc import Callable
+
 from fanout.decide.admission.planner import gate
 from fanout.decide.budget import Purse
 from fanout.decide.run_state import standing
+from fanout.words.forecast import Asking
 from fanout.words.snapshot import (
     CeilingView,
     Gate,
@@ -33,6 +36,8 @@ class Publisher:
         self._held: tuple[int, Snapshot] | None = None
         self.end: RunEnd | None = None
         """Set by whoever ended the run."""
+        self.asking: Callable[[], Asking | None] = lambda: None
+        """The question that is open; set by whoever asks."""
         self.crashed = False
         self.wanted = True
         """Somebody asked; set from any thread."""
@@ -78,6 +83,7 @@ class Publisher:
             disk=core.disk,
             again=dict(state.again),
             forecast=state.forecast,
+            asking=self.asking(),
         )
 
     def admission(

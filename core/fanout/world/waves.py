@@ -16,7 +16,7 @@ from fanout.decide.forecast.announce import Announcer
 from fanout.decide.forecast.duration import Limit, Limits
 from fanout.decide.forecast.forecast import beyond, forecast
 from fanout.words.ahead import RunsAgain
-from fanout.words.commands import Stop
+from fanout.words.commands import Answer, Stop
 from fanout.words.events import Noted
 from fanout.words.forecast import Forecast, Plan
 from fanout.words.model import Dimension, MissingKind, RowId
@@ -24,6 +24,7 @@ from fanout.words.snapshot import PoolView
 from fanout.world.core import Core
 from fanout.world.messages import Found, LookedUp, Quiet
 from fanout.world.planning import DRY, DRY_SECONDS, Known, Planning
+from fanout.world.question import Question
 
 Parked = dict[RowId, Callable[[], None]]
 """Rows that wait, and how each goes on."""
@@ -37,8 +38,9 @@ its patience."""
 class Waves:
     """Rows on their way to their first call."""
 
-    def __init__(self, core: Core, planning: Planning) -> None:
+    def __init__(self, core: Core, planning: Planning, question: Question) -> None:
         self._core = core
+        self._question = question
         self._planning = planning
         self._script = planning.script
         self._selection = planning.selection
@@ -158,8 +160,17 @@ class Waves:
         if self._planning.dry:
             self._stay(parked, whole)
             return
-        self._released.update(parked)
-        for go in parked.values():
+        if parked and self._question.holds(parked, whole):
+            return
+        self._go(parked)
+
+    def answered(self, message: Answer) -> None:
+        """Somebody answered the question that rows wait for."""
+        self._go(self._question.answered(message))
+
+    def _go(self, rows: Parked) -> None:
+        self._released.update(rows)
+        for go in rows.values():
             go()
 
     def _stay(self, parked: Parked, whole: Forecast) -> None:

@@ -148,6 +148,12 @@ def _plan_options(top: argparse.ArgumentParser) -> None:
         action="store_true",
         help="say what would run, its tokens, dollars and minutes; send nothing",
     )
+    group.add_argument(
+        "--yes",
+        action="store_true",
+        help="do not ask; else asked above 2M tokens or $5 known ahead, on an account "
+        "that is not simulated",
+    )
 
 
 def _place_options(top: argparse.ArgumentParser) -> None:
@@ -212,6 +218,7 @@ def understand(space: argparse.Namespace, environ: Mapping[str, str]) -> Options
         selection=_selection(space),
         dry=bool(space.dry_run),
         lane=_lane(space.lane),
+        yes=bool(space.yes),
         fresh=space.fresh,
         resume=space.resume,
         run_dir=Path(space.run_dir),

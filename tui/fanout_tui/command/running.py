@@ -28,6 +28,8 @@ from fanout.version import VERSION
 from fanout.words.hiding import hide_all
 from fanout.words.snapshot import Snapshot
 from fanout.world.clock import Clock, SystemClock
+from fanout.world.question import UNASKED
+from fanout_tui.command.asking import Asker, can_ask
 from fanout_tui.command.options import Options
 from fanout_tui.command.reports import export, write_all
 from fanout_tui.command.say import problem, through, warn, write
@@ -101,6 +103,7 @@ def _run(
                 linger=screen and not options.exit_when_done,
                 export=export,
                 attended=screen,
+                answers=screen or can_ask(sys.stdin, sys.stderr),
             )
         )
         painted = life.may_import.set
@@ -118,7 +121,8 @@ def _run(
             # The screen was left: what is still to come is said in plain lines.
             life.handle.close()
             if not screen:
-                _say(handle, options, clock)
+                asker = Asker(handle, stdio.terminal.source)
+                _say(handle, options, clock, asker)
             _await_end(life, handle)
         signals.over()
         return _end(life, handle, options)
@@ -162,7 +166,7 @@ def _show(
     return left not in ("crashed", "plain", "signal")
 
 
-def _say(handle: Handle, options: Options, clock: Clock) -> None:
+def _say(handle: Handle, options: Options, clock: Clock, asker: Asker) -> None:
     """Tell in lines what happens, until the engine has ended."""
     output: Any
     if options.json:
@@ -181,6 +185,7 @@ def _say(handle: Handle, options: Options, clock: Clock) -> None:
         if snapshot is not None:
             output.update(snapshot)
             disk = _say_of_disk(disk, snapshot)
+            asker.look(snapshot)
             if handle.take_dump_request():
                 _dump(output, snapshot)
     last = handle.latest()
@@ -231,12 +236,22 @@ def _end(life: Life, handle: Handle, options: Options) -> Ran:
             write(snapshot.end.result)
     for text in written.problems:
         problem(text, f"write it later with: fanout-tui report {snapshot.run.id}")
+    _say_what_is_wrong(life, snapshot.end.reason)
+    return Ran(snapshot.end.exit_code, snapshot, stuck=not life.handle.finished())
+
+
+def _say_what_is_wrong(life: Life, reason: str) -> None:
+    engine = life.handle.engine
+    stop = None if engine is None else engine.core.state.stop
+    if stop is not None and stop.cause == UNASKED:
+        problem(
+            reason, "--yes goes ahead, --dry-run shows all of it, --limit 2 tries a few"
+        )
     if life.journal_problem:
         problem(
             f"the end of the journal could not be written: {life.journal_problem}",
             "make room, then resume: what had been confirmed is kept",
         )
-    return Ran(snapshot.end.exit_code, snapshot, stuck=not life.handle.finished())
 
 
 def _stuck(life: Life, handle: Handle, snapshot: Snapshot | None) -> Ran:

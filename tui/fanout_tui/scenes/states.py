@@ -3,6 +3,13 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from fanout.words.forecast import (
+    Asking,
+    Forecast,
+    PhaseForecast,
+    Range,
+    TokenRange,
+)
 from fanout.words.model import Cause, Dimension, MissingKind, Row, RowId, Status, Usage
 from fanout.words.snapshot import (
     BucketView,
@@ -260,6 +267,36 @@ def complete() -> Snapshot:
     return _over(_rows(done=40), end)
 
 
+def asking() -> Snapshot:
+    """Much would be spent, and somebody is asked first."""
+    rows = _rows(done=12, queued=40)
+    waiting = frozenset(r.id for r in rows.values() if r.status is Status.QUEUED)
+    phase = PhaseForecast(
+        phase="audit",
+        model=MODEL,
+        pool=POOL,
+        rows=len(waiting),
+        learned=12,
+        calls=Range(150, 184, 220),
+        tokens=TokenRange(
+            input=Range(20_000, 24_000, 30_000),
+            cache_write=Range(900_000, 1_100_000, 1_300_000),
+            cache_read=Range(1_900_000, 2_400_000, 3_000_000),
+            output=Range(200_000, 240_000, 290_000),
+        ),
+        dollars=Range(5.1, 6.2, 7.6),
+        seconds=31.0,
+    )
+    left = Forecast(
+        phases=(phase,),
+        seconds=Range(150.0, 190.0, 240.0),
+        binds=Dimension.INPUT.value,
+        limits="as the service says",
+    )
+    question = Asking(number=1, rows=waiting, left=left, spent=410_000, again=False)
+    return replace(_snapshot(rows), gates={}, asking=question)
+
+
 def raised() -> Snapshot:
     """The script raised."""
     rows = _rows(done=34, missing=66)
@@ -309,6 +346,7 @@ SCENES: dict[str, Callable[[], Snapshot]] = {
         gathering,
         batched,
         draining,
+        asking,
         finished,
         complete,
         raised,

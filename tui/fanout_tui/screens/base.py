@@ -116,6 +116,10 @@ class RunScreen(Screen[None]):
         """Back, by the key that leaves the main screen."""
         self.action_back()
 
+    def action_answer(self) -> None:
+        """Show the question that rows wait for."""
+        self.fanout.steer.ask_spend(again=True)
+
     def action_requeue_all(self) -> None:
         """Ask, then reopen all missing rows."""
         self.fanout.steer.ask_requeue(None)

@@ -50,9 +50,13 @@ class AskScreen(ModalScreen[str | None]):
 
     def _lines(self, room: int) -> list[Line]:
         asked = self._question
-        lines: list[Line] = [(Span(cut_end(asked.title, room), "title"),), ()]
-        lines += [(Span(cut_end(text, room)),) for text in asked.lines]
-        lines.append(())
+        # The answers are always there: on a low terminal it is figures that go.
+        left = self.app.size.height - 3 - len(asked.answers)
+        gap: list[Line] = [()] if left >= len(asked.lines) + 2 else []
+        shown = asked.lines[: max(1, left - 2 * len(gap))]
+        lines: list[Line] = [(Span(cut_end(asked.title, room), "title"),), *gap]
+        lines += [(Span(cut_end(text, room)),) for text in shown]
+        lines += gap
         lines += [
             (Span(f" {key:<4}", "key"), Span(cut_end(text, room - 5)))
             for key, text in asked.answers

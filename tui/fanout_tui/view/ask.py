@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fanout.words.forecast import Asking
 from fanout.words.model import Row, Status
 from fanout.words.snapshot import Snapshot
 from fanout_tui.text import one_line, plural, tokens
 from fanout_tui.view.forecast import ceiling_forecast, means
+from fanout_tui.view.plan import short_figures, short_phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,7 @@ class Question:
 
 
 NAMED = 3
+PHASES = 5
 YES_NO = (("y", "yes"), ("n", "no, go back"))
 
 
@@ -35,6 +38,27 @@ def ask_requeue(snapshot: Snapshot, rows: Sequence[Row]) -> Question:
         f"requeue {plural(len(rows), 'missing row')}?",
         (names, "They go on from their last turn.", cost),
         YES_NO,
+    )
+
+
+def ask_spend(asking: Asking) -> Question:
+    """Before more is spent than may be without a word."""
+    left = asking.left
+    lines = [short_phase(phase) for phase in left.phases[:PHASES]]
+    if len(left.phases) > PHASES:
+        lines.append(f"and {plural(len(left.phases) - PHASES, 'more phase')}")
+    lines += short_figures(left)
+    if asking.spent:
+        lines.append(f"{tokens(asking.spent)} tokens are spent already")
+    title = "this goes beyond what was confirmed" if asking.again else "spend this?"
+    return Question(
+        title,
+        tuple(lines),
+        (
+            ("y", f"yes: {plural(len(asking.rows), 'row')} wait for it"),
+            ("n", "no, stop the run; it can be resumed"),
+            ("esc", "decide later: c asks again"),
+        ),
     )
 
 

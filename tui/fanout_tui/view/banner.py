@@ -1,5 +1,6 @@
 """A banner says what the whole run is in, and which key leads on."""
 
+from fanout.decide.forecast.say import span
 from fanout.words.model import Cause
 from fanout_tui.keys import LIVE
 from fanout_tui.text import one_line, plural, short_time
@@ -49,6 +50,14 @@ def _held(look: Look) -> tuple[Line, ...]:
             "it goes on by itself",
         ]
         return _lines(look, "DISK", parts, "banner-bad")
+    asking = look.snapshot.asking
+    if asking is not None:
+        total = asking.left.tokens.total
+        parts = [
+            f"{plural(len(asking.rows), 'row')} wait to spend {span(total, 'tokens')}",
+            *(["c asks again"] if look.how == LIVE else []),
+        ]
+        return _lines(look, "MAY IT?", parts, "banner")
     gate = head_gate(look.snapshot)
     if gate is None:
         return ()

@@ -37,12 +37,36 @@ def plan_lines(
 
 def phase_text(phase: PhaseForecast) -> str:
     """`40 agents in audit (claude-sonnet-5), about 180k tokens (150k-220k)`."""
-    agents = plural(phase.rows, "agent")
     learned = f"learned from {phase.learned}" if phase.learned else GUESS
     return (
-        f"{agents} in {one_line(phase.phase)} ({one_line(phase.model)}), "
+        f"{short_phase(phase)}, "
         f"{span(phase.calls, 'calls')}, {span(phase.tokens.total, 'tokens')}; {learned}"
     )
+
+
+def short_phase(phase: PhaseForecast) -> str:
+    """`40 agents in audit (claude-sonnet-5)`."""
+    agents = plural(phase.rows, "agent")
+    return f"{agents} in {one_line(phase.phase)} ({one_line(phase.model)})"
+
+
+def short_figures(seen: Forecast) -> list[str]:
+    """Lines that fit into a question."""
+    classes = seen.tokens
+    parts = (
+        f"in {tokens(classes.input.expected)}",
+        f"cache write {tokens(classes.cache_write.expected)}",
+        f"cache read {tokens(classes.cache_read.expected)}",
+        f"out {tokens(classes.output.expected)}",
+    )
+    lines = [
+        f"{span(seen.calls, 'calls')}, {span(classes.total, 'tokens')}",
+        ", ".join(parts),
+        cost(seen),
+    ]
+    if took := how_long(seen):
+        lines.append(took)
+    return lines if seen.learned else [*lines, GUESS]
 
 
 def figure_lines(seen: Forecast) -> list[str]:

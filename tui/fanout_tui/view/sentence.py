@@ -56,6 +56,10 @@ def _said(look: Look) -> tuple[list[str], str]:
         return [STATES[snapshot.state].format(flying=flying)], style
     if snapshot.state == "paused":
         return _paused(snapshot), "warn"
+    if snapshot.asking is not None:
+        waiting = plural(len(snapshot.asking.rows), "row")
+        parts = [f"{waiting} {Cause.ANSWER.value.replace('waits', 'wait')}"]
+        return [*parts, "nothing of them is sent before"], "warn"
     gate = head_gate(snapshot)
     if gate is not None and gate.cause is not None:
         return _gate(look, gate, gate.cause)

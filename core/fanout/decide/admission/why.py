@@ -52,6 +52,8 @@ def _throttled(wait: Wait, gate: Gate | None, place: int | None) -> Wait:
 
 
 def _elsewhere(snapshot: Snapshot, row: Row) -> Wait:
+    if snapshot.asking is not None and row.id in snapshot.asking.rows:
+        return Wait(Cause.ANSWER)
     if row.wait is not None:
         return row.wait
     closed = RUN_STATES.get(snapshot.state)
