@@ -62,12 +62,12 @@ class Agents:
         stopping: Callable[[], tuple[MissingKind, str] | None],
     ) -> None:
         self._core = core
-        self._rows = rows
+        self.rows = self._rows = rows
         self._lanes = lanes
         self._performers = performers
         self._defaults = defaults
         self._waves = waves
-        self._stopping = stopping
+        self.stopping = self._stopping = stopping
 
     # -- orders ------------------------------------------------------------
 

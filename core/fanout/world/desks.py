@@ -199,12 +199,5 @@ def build_desks(core: Core, world: World) -> Desks:
         stale=Stale(core, rows, lanes, agents.give_up_tools),
         waves=waves,
         question=question,
-        requeues=Requeues(
-            core,
-            rows=rows,
-            agents=agents,
-            performers=performers,
-            waves=waves,
-            stopping=stopping.cause,
-        ),
+        requeues=Requeues(core, agents, performers, waves),
     )

@@ -4,15 +4,13 @@ A row goes on from its last turn, unless its conversation could only end as it d
 One that was never recorded, or whose look-up had come too late, begins from there.
 """
 
-from collections.abc import Callable
-
 from fanout.decide.conversation import Check, End, next_step
 from fanout.words.events import RowRequeued
-from fanout.words.model import MissingKind, RowId, Status
+from fanout.words.model import RowId, Status
 from fanout.world.agents import Agents
 from fanout.world.core import Core
 from fanout.world.performers import Performers
-from fanout.world.rows import Rows, Work
+from fanout.world.rows import Work
 from fanout.world.waves import Waves
 
 
@@ -20,21 +18,14 @@ class Requeues:
     """Reopens rows."""
 
     def __init__(
-        self,
-        core: Core,
-        *,
-        rows: Rows,
-        agents: Agents,
-        performers: Performers,
-        waves: Waves,
-        stopping: Callable[[], tuple[MissingKind, str] | None],
+        self, core: Core, agents: Agents, performers: Performers, waves: Waves
     ) -> None:
         self._core = core
-        self._rows = rows
+        self._rows = agents.rows
         self._agents = agents
         self._performers = performers
         self._waves = waves
-        self._stopping = stopping
+        self._stopping = agents.stopping
 
     def requeue(self, row: RowId) -> bool:
         """Reopen a missing row; says whether it could be."""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fanout.decide.batching import POOL as BATCH
 from fanout.decide.forecast.duration import (
     IN_FLIGHT,
     LONGEST,
@@ -451,3 +452,20 @@ def test_tokens_in_short(count: float, said: str) -> None:
 )
 def test_time_in_short(seconds: float, said: str) -> None:
     assert minutes(seconds) == said
+
+
+def test_batches_cost_half_and_wait_for_no_bucket() -> None:
+    told = learned()
+    told.ask("now", "live")
+    live = told.see()
+    batched = learned(pool=BATCH)
+    batched.ask("later", pool=BATCH)
+    seen = batched.see()
+    assert seen.seconds is None
+    assert seen.dollars is not None
+    assert seen.dollars.expected == pytest.approx(0.002)
+    batched.ask("now", "live")
+    both = batched.see()
+    assert both.seconds is not None
+    assert live.seconds is not None
+    assert both.seconds.expected == pytest.approx(live.seconds.expected)

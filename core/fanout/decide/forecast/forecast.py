@@ -30,10 +30,15 @@ def forecast(outlook: Outlook, limits: Limits) -> Forecast:
         if not rows:
             continue
         phases.append(_phase(outlook, name, group, rows, uses))
+        if group.pool == POOL:
+            # Batches take from no bucket, and are done when the service is.
+            continue
         pools.append(group.pool)
         for end, found in loads.items():
             found.append(_load(uses, end, phases[-1].seconds))
     took = {end: _duration(pools, found, limits) for end, found in loads.items()}
+    if phases and not pools:
+        took = dict.fromkeys(took)
     middle = took["expected"]
     return Forecast(
         phases=tuple(phases),
