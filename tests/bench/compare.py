@@ -33,8 +33,8 @@ from typing import Any
 import compare_account
 from compare_bound import bound
 from compare_ideal import orders
-from compare_trace import Truth, explain
-from compare_work import CONDITIONS, WORK, Condition, Job, jobs
+from compare_trace import Bound, Truth, explain
+from compare_work import CONDITIONS, LIMITS, WORK, Condition, Job, jobs
 
 from fanout.simulator.process import SimulatedAccount
 
@@ -109,7 +109,9 @@ def run_one(
         ran.workload, ran.condition, ran.client, ran.seed = workload, name, client, seed
         if traced and trace.exists():
             began, end = _span(state)
-            ran.trace = explain(trace, samples, began, end)
+            limit = LIMITS.get(ran.bound_by, 0) * condition.scale / 60
+            least = Bound(ran.bound, ran.bound_by, limit)
+            ran.trace = explain(trace, samples, began, end, least)
     return ran
 
 

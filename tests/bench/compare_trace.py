@@ -9,12 +9,17 @@ import json
 import threading
 import time
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fanout.simulator.process import SimulatedAccount
 
 EVERY_SECONDS = 0.1
+OPENING_SECONDS = 2.0
+"""What is lost before is lost by opening with too little."""
+WIRE_SECONDS = 0.1
+"""When a call that was started has been charged."""
 POOL = "sonnet-5"
 NOTHING = "nothing waits"
 
@@ -96,8 +101,24 @@ class Truth(threading.Thread):
         return self.samples
 
 
-def explain(path: Path, truth: list[dict[str, Any]], began: float, end: float) -> str:
-    """How long what held the head, as text."""
+@dataclass(frozen=True)
+class Bound:
+    """What a run is held against."""
+
+    seconds: float
+    by: str
+    rate: float
+    """Refill a second of the limit that makes it; 0 where none does."""
+
+
+def explain(
+    path: Path,
+    truth: list[dict[str, Any]],
+    began: float,
+    end: float,
+    least: Bound,
+) -> str:
+    """How long what held the head, and where the time over the bound went."""
     lines = [json.loads(text) for text in path.read_text("utf-8").splitlines()]
     seen = _Seen()
     before, place = began, 0
@@ -117,8 +138,50 @@ def explain(path: Path, truth: list[dict[str, Any]], began: float, end: float) -
     ]
     starts = [line["at"] for line in lines if line["starts"]]
     if starts:
-        told.append(f"  last start {end - starts[-1]:.1f} s before the end")
+        told.append(
+            f"  over the bound        {_over(truth, starts, began, end, least)}"
+        )
     return "\n".join(told)
+
+
+def _over(
+    truth: list[dict[str, Any]],
+    starts: list[float],
+    began: float,
+    end: float,
+    least: Bound,
+) -> str:
+    """Where the time over the bound went.
+
+    At the last start, what the limit has given is what was charged, what was lost
+    while its bucket was full, and what is still in it; then comes the tail.
+    """
+    tail = end - starts[-1]
+    if not least.rate or least.by == "output_tokens":
+        # What is written flows on after the last start; there is no such sum.
+        over = end - began - least.seconds
+        return f"{over:.1f} s: from the last start to the end {tail:.1f}"
+    opening = lost = left = 0.0
+    before = began
+    for sample in truth:
+        if not began <= sample["at"] <= end:
+            continue
+        span, before = sample["at"] - before, sample["at"]
+        level = sample["levels"][least.by]
+        if sample["at"] > starts[-1] + WIRE_SECONDS:
+            gained = least.rate * (sample["at"] - starts[-1])
+            left = max(0.0, level - gained) / least.rate
+            break
+        if level >= sample["full"][least.by] - 1:
+            early = sample["at"] < began + OPENING_SECONDS
+            opening, lost = opening + span * early, lost + span * (not early)
+    rest = end - began - least.seconds - opening - lost - left - tail
+    return (
+        f"{end - began - least.seconds:.1f} s: tail {tail:.1f}, "
+        f"left in the bucket at the last start {left:.1f}, "
+        f"bucket full while opening {opening:.1f} and later {lost:.1f}, "
+        f"rest {rest:.1f}"
+    )
 
 
 class _Seen:

@@ -31,7 +31,7 @@ from fanout.world.request import Request, Sender
 from fanout.world.showing import Showing
 from fanout.world.watching import Watching
 
-STARTS_PER_SECOND = 50
+STARTS_PER_SECOND = 100
 """Hundreds of streams opened in one tick stall the loop for up to a second."""
 
 

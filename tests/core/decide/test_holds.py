@@ -109,14 +109,25 @@ def test_a_knock_that_is_cancelled_lets_another_one_go() -> None:
     assert breaker.may_knock(60.0)
 
 
-def test_the_ceiling_doubles_while_it_is_used() -> None:
+def test_the_ceiling_multiplies_while_it_is_used_and_was_never_refused() -> None:
     ceiling = Ceiling()
     for _ in range(START):
         ceiling.got_through(ceiling.limit)
-    assert ceiling.limit == 2 * START
+    assert ceiling.limit == 4 * START
     for _ in range(100):
         ceiling.got_through(1)
-    assert ceiling.limit == 2 * START
+    assert ceiling.limit == 4 * START
+
+
+def test_after_a_moment_of_trouble_the_ceiling_doubles_until_where_it_was() -> None:
+    ceiling = Ceiling(start=40)
+    ceiling.refused(40, generation=0, lasting=False)
+    for _ in range(20):
+        ceiling.got_through(ceiling.limit)
+    assert ceiling.limit == 40
+    for _ in range(20):
+        ceiling.got_through(ceiling.limit)
+    assert ceiling.limit == 40
 
 
 def test_a_burst_of_refusals_is_one_cut() -> None:

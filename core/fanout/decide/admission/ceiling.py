@@ -4,8 +4,8 @@ Buckets pace an account whose headers name its limits; the ceiling is for what n
 header says: a limit on connections, a throttled service, an account without
 headers. It must never be what makes a healthy account slow.
 
-- **Slow start.** Every call that gets through raises it by one until the first
-  cut, which doubles it per time-to-first-byte.
+- **Slow start.** Every call that gets through raises it, until the first cut by
+  several, which multiplies it per time-to-first-byte.
 - **Growth only while used.** Calls that get through at a quarter of the ceiling
   are no evidence that more would.
 - **One cut per episode.** Forty refusals of one burst are one cut: only calls
@@ -28,6 +28,9 @@ INFORMED = 32
 LEAST = 1
 # The HTTP pool holds 1,000 connections and then queues silently.
 MOST = 500
+# Until the first cut each call that gets through raises it by so many: a minute's
+# burst is then opened within two times to first byte.
+UNCUT_GROWTH = 3.0
 # What "really used" means; nearer to 1, and rounding stops all growth.
 USED_SHARE = 0.7
 FIRST_CUT = 0.5
@@ -73,7 +76,8 @@ class Ceiling:
         if in_flight < USED_SHARE * self.limit:
             return
         slow = self._auto >= self._threshold
-        self._auto = min(self._most, self._auto + (1 / self._auto if slow else 1.0))
+        quick = UNCUT_GROWTH if self.generation == 0 else 1.0
+        self._auto = min(self._most, self._auto + (1 / self._auto if slow else quick))
 
     def refused(self, in_flight: int, *, generation: int, lasting: bool) -> bool:
         """A call was refused for load; True when that cut the ceiling.
