@@ -167,9 +167,9 @@ def test_what_the_account_still_remembers_is_what_was_answered_of_late(
     answered = []
     for record in records:
         event = record.event
-        if isinstance(event, CallAdmitted):
+        if isinstance(event, CallAdmitted) and event.batch is None:
             pools[event.call] = event.pool
-        elif isinstance(event, CallAnswered):
+        elif isinstance(event, CallAnswered) and event.call in pools:
             answered.append(Spent(record.at, pools[event.call], event.usage))
     since = records[-1].at - MINUTE
     true = [spent for spent in answered if spent.at >= since]
