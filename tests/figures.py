@@ -50,7 +50,7 @@ def record_figure(
         unit: What a number counts, shown behind it: `"kills, 0 lost"`.
         highest: Show the highest number of the shards, not their sum.
     """
-    node = os.environ.get("PYTEST_CURRENT_TEST", "").removesuffix(" (call)")
+    node = re.sub(r" \(\w+\)$", "", os.environ.get("PYTEST_CURRENT_TEST", ""))
     kept = {
         "name": name,
         "goal": goal,

@@ -16,8 +16,9 @@ from fanout.disk.reading import Reading, read
 from fanout.disk.rundir import create_run
 from fanout.words.events import RowDone
 from fanout.words.model import RowId
+from figures import record_figure
 
-SCALE = int(os.environ.get("FANOUT_SCALE", "1"))
+SCALE = float(os.environ.get("FANOUT_SCALE", "1"))
 
 
 def told(folder: Path) -> Reading:
@@ -92,9 +93,12 @@ def test_nothing_acknowledged_is_lost_to_a_kill(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_nothing_acknowledged_is_lost_to_many_kills(tmp_path: Path) -> None:
-    for n in range(8 * SCALE):
+    folders = int(8 * SCALE)
+    for n in range(folders):
         (tmp_path / str(n)).mkdir()
         kill_repeatedly(tmp_path / str(n), 5)
+    name, goal = "kill -9 of the journal's writer", "0 acknowledged lost"
+    record_figure(name, goal, 5 * folders, unit="kills, 0 lost")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import pytest
 
 from fanout.files.safepath import _fences, fence_off
 from fanout.files.tools import FileTool, write_tools
+from figures import record_figure
 
 HEADS = [
     "..", "../..", "./..", "sub/..", "sub/../..", "sub/deep/../../..", "link-folder",
@@ -89,6 +90,8 @@ def test_no_path_writes_outside_or_over_what_is_not_a_plain_file(
         assert (place.root / name).read_text() == place.canary
     assert (place.root / "link-file").is_symlink()
     assert list(place.root.rglob(".fanout-*")) == []
+    count = len(hostile(place.root))
+    record_figure("hostile paths", "≥ 500, 0 escapes", count, unit="paths, 0 escapes")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from fanout.files.outputs import OutputFolder
 from fanout.files.tools import write_tools
 from fanout.script.partition import partition
+from figures import record_figure
 
 
 @contextmanager
@@ -76,4 +77,7 @@ def test_nothing_leaks_in_a_short_race(place) -> None:
 
 @pytest.mark.long
 def test_nothing_leaks_in_a_long_race(place) -> None:
-    assert race(place, 60.0) > 20_000
+    tries = race(place, 60.0)
+    assert tries > 20_000
+    name = "a rename race against the file tools"
+    record_figure(name, "60 s, 0 escapes", tries, unit="tries in 60 s, 0 escapes")
