@@ -119,6 +119,104 @@ MISTAKES: dict[str, Mistake] = {
         (),
         3,
     ),
+    "calls os._exit": Mistake(
+        FIVE + "    os._exit(7)", 1, ("called os._exit(7)", "5 of 5 done"), 5
+    ),
+    "forks, and the copy exits": Mistake(
+        "async def main():\n"
+        "    child = os.fork()\n"
+        "    if child == 0: sys.exit(3)\n"
+        "    print('it left', os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+        "    await work(5)\n",
+        0,
+        ("it left 3",),
+        5,
+    ),
+    "forks, and the copy goes on": Mistake(
+        "async def main():\n"
+        "    await work(3)\n"
+        "    child = os.fork()\n"
+        "    async with fanout.phase('after'):\n"
+        "        await fanout.parallel(fanout.agent('x', key=str(n)) for n in range(2))\n"
+        "    os.waitpid(child, 0)\n",
+        0,
+        ("agents cannot be used in a copy of the process",),
+        5,
+    ),
+    "has worker processes": Mistake(
+        "import multiprocessing\n"
+        "def nothing(): pass\n"
+        "async def main():\n"
+        "    one = multiprocessing.get_context('fork').Process(target=nothing)\n"
+        "    one.start(); one.join(); print('worker', one.exitcode)\n"
+        "    await work(5)\n",
+        0,
+        ("worker 0",),
+        5,
+    ),
+    "leaves threads and children": Mistake(
+        "async def main():\n"
+        "    threading.Thread(target=time.sleep, args=(3600,)).start()\n"
+        "    subprocess.Popen(['sleep', '20'])\n"
+        "    await work(5)\n",
+        0,
+        (),
+        5,
+    ),
+    "closes its standard streams": Mistake(
+        "async def main():\n"
+        "    sys.stdout.close(); sys.stderr.close(); os.close(1); os.close(2)\n"
+        "    await work(5)\n",
+        0,
+        ("5 of 5 done",),
+        5,
+    ),
+    "sets sys.stdout and more": Mistake(
+        "import signal, resource\n"
+        "async def main():\n"
+        "    sys.stdout = sys.stdin = None; sys.excepthook = print\n"
+        "    os.umask(0o777); sys.settrace(None); sys.setswitchinterval(1)\n"
+        "    os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone')\n"
+        "    try: signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "    except ValueError as error: fanout.log(f'refused: {error}')\n"
+        "    await work(5)\n",
+        0,
+        ("refused: signal only works in main thread", "5 of 5 done"),
+        5,
+    ),
+    "uses up all descriptors": Mistake(
+        "async def main():\n"
+        "    async with fanout.phase('first'):\n"
+        "        await fanout.parallel([fanout.agent('x', key='x')])\n"
+        "    held = []\n"
+        "    try:\n"
+        "        while True: held.append(open('/dev/null'))\n"
+        "    except OSError: fanout.log('no more')\n"
+        "    running = asyncio.create_task(work(5))\n"
+        "    await asyncio.sleep(1)\n"
+        "    held.clear()\n"
+        "    await running\n",
+        0,
+        ("no more", "6 of 6 done"),
+        6,
+    ),
+    "replaces what asyncio needs": Mistake(
+        FIVE + "    asyncio.timeout = asyncio.to_thread = None\n"
+        "    async with fanout.phase('after'):\n"
+        "        await fanout.agent('x', key='x')\n",
+        1,
+        ("the script has replaced asyncio.timeout, asyncio.to_thread",),
+    ),
+    "swallows its cancellation": Mistake(
+        "async def main():\n"
+        "    while True:\n"
+        "        try: await work(200, '[[sim: output=400]]')\n"
+        "        except asyncio.CancelledError: fanout.log('not me')\n",
+        4,
+        ("budget",),
+        None,
+        ("--max-tokens-total", "20000", "job.py"),
+    ),
     "never awaits": Mistake(
         "async def main():\n    fanout.agent('x', key='a')\n    await work(2)\n",
         3,

@@ -10,6 +10,7 @@ import sys
 import termios
 import time
 from pathlib import Path
+from typing import Any
 
 from canary import CANARY
 
@@ -45,6 +46,10 @@ class Terminal:
             if not self._read(left):
                 assert wanted in self.output, self.output[-2000:]
         return self.output
+
+    def attributes(self) -> list[Any]:
+        """How the terminal is set: echo, line mode and the like."""
+        return termios.tcgetattr(self.fd)
 
     def read_all(self, seconds: float) -> bytes:
         """Everything up to the child's end, also where it is tens of megabytes."""

@@ -13,6 +13,7 @@ thread itself and may start loops of its own.
 
 import asyncio
 import json
+import os
 import sys
 import threading
 import traceback
@@ -29,6 +30,7 @@ from fanout.script.heartbeat import Heartbeat
 from fanout.script.idling import Idling
 from fanout.script.plain import jsonable
 from fanout.script.session import ScriptPort, Session, make_current
+from fanout.script.sharing import ForcedExit, end_copy
 from fanout.words.clean import shortened
 from fanout.words.hiding import redact
 
@@ -84,6 +86,7 @@ class ScriptThread:
         self.idling = Idling(port.quiet)
         self._lock = threading.Lock()
         self._told = False
+        self._process = os.getpid()
         self._reason: str | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[Any] | None = None
@@ -121,6 +124,7 @@ class ScriptThread:
     def _body(self) -> None:
         make_current(self.session)
         end = self._guarded(self._ran)
+        self._leave_copy(end.error)
         self.session.close(returned=end.outcome == "returned")
         self._tell(end)
 
@@ -139,7 +143,7 @@ class ScriptThread:
         except BaseException as error:  # noqa: BLE001  whatever a script raises
             if self._reason is not None:
                 return ScriptEnd(outcome="cancelled", text=self._reason)
-            return _exited(error) if isinstance(error, SystemExit) else _raised(error)
+            return _ended(error)
         if self._reason is not None:
             return ScriptEnd(outcome="cancelled", text=self._reason)
         return ScriptEnd(outcome="returned", value=_plain(value))
@@ -155,7 +159,13 @@ class ScriptThread:
                 self._loop, self._task = loop, loop.create_task(main)
             if self._reason is not None:
                 self._task.cancel()
-            return loop.run_until_complete(self._task)
+            value = loop.run_until_complete(self._task)
+        except BaseException as error:
+            self._leave_copy(error)
+            raise
+        else:
+            self._leave_copy(None)
+            return value
         finally:
             heart.stop()
             self.idling.ended()
@@ -166,6 +176,16 @@ class ScriptThread:
                     self._loop = None
                 asyncio.set_event_loop(None)
                 loop.close()
+
+    def _leave_copy(self, error: BaseException | None) -> None:
+        """End a copy made by `os.fork`: what it shares with us is not its to close."""
+        if os.getpid() == self._process:
+            return
+        if error is None:
+            end_copy(0, "")
+        end = _ended(error)
+        told = end.text if isinstance(error, UsageError) else end.traceback
+        end_copy(end.code or int(end.outcome != "returned"), told)
 
     def _clean(self, loop: asyncio.AbstractEventLoop) -> None:
         """Let what was just created start, then cancel what is left."""
@@ -252,11 +272,17 @@ async def _awaited(value: Any) -> Any:
     return await value
 
 
+def _ended(error: BaseException) -> ScriptEnd:
+    return _exited(error) if isinstance(error, SystemExit) else _raised(error)
+
+
 def _exited(stop: SystemExit) -> ScriptEnd:
     code = stop.code
     if code is None or code == 0:
         return ScriptEnd(outcome="returned", text="exited with code 0")
     text = code if isinstance(code, str) else f"exited with code {code}"
+    if isinstance(stop, ForcedExit):
+        text = f"called os._exit({code})"
     text = shortened(redact(text), TEXT_MAX)
     number = code if isinstance(code, int) else 1
     return ScriptEnd(outcome="exited", text=text, error=stop, code=number)

@@ -15,6 +15,7 @@ script any more: each raises `CancelledError`.
 """
 
 import asyncio
+import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -67,6 +68,7 @@ class Session:
         self._waits: dict[asyncio.Task[object], asyncio.AbstractEventLoop] = {}
         self._numbers = count()
         self._phases: set[str] = set()
+        self._process = os.getpid()
 
     # What is declared
 
@@ -181,6 +183,11 @@ class Session:
 
     def proceed(self) -> None:
         """Return when the script may go on; else it is cancelled, again."""
+        if os.getpid() != self._process:
+            raise UsageError(
+                "agents cannot be used in a copy of the process (os.fork)",
+                hint="start programs with subprocess, or multiprocessing's `spawn`",
+            )
         if self.stopped:
             raise asyncio.CancelledError
 

@@ -18,13 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from fanout.account import reach
-from fanout.decide.ending import DEFECT, SIGNALS, USAGE
+from fanout.decide.ending import DEFECT, SCRIPT_RAISED, SIGNALS, USAGE
 from fanout.errors import UsageError
 from fanout.life import Life, Setting
 from fanout.place import open_place
 from fanout.script.loading import locate
+from fanout.script.sharing import exits_named, functions, replaced
 from fanout.simulator.process import SimulatedAccount
 from fanout.version import VERSION
+from fanout.words.commands import Note
 from fanout.words.hiding import hide_all
 from fanout.words.snapshot import Snapshot
 from fanout.world.clock import Clock, SystemClock
@@ -113,7 +115,9 @@ def _run(
             # From here on what the script prints, in whatever way, is a log line.
             Stdio(handle.send) as stdio,
             through(stdio.out, stdio.err),
+            exits_named(lambda text: handle.send(Note("script", text))),
         ):
+            intact = functions()
             life.before_end = stdio.drain
             life.start()
             if screen:
@@ -125,7 +129,7 @@ def _run(
                 _say(handle, options, clock, asker)
             _await_end(life, handle)
         signals.over()
-        return _end(life, handle, options)
+        return _end(life, handle, options, replaced(intact))
 
 
 def _begin_import() -> None:
@@ -216,12 +220,14 @@ def _await_end(life: Life, handle: Handle) -> None:
             return
 
 
-def _end(life: Life, handle: Handle, options: Options) -> Ran:
-    """Write what is to be written, say how it ended, return the exit code."""
+def _end(life: Life, handle: Handle, options: Options, tampered: str) -> Ran:
+    """Write what is to be written, say how it ended, return the exit code.
+
+    `tampered` names what of the standard library the script has replaced.
+    """
     snapshot = handle.latest()
     if life.handle.error is not None:
-        _crashed(life)
-        return Ran(DEFECT, snapshot)
+        return Ran(_crashed(life, tampered), snapshot)
     if snapshot is None or snapshot.end is None:
         return _stuck(life, handle, snapshot)
     if _never_began(life, snapshot):
@@ -286,10 +292,14 @@ def _traceback(life: Life) -> None:
         warn(end.traceback.rstrip())
 
 
-def _crashed(life: Life) -> None:
+def _crashed(life: Life, tampered: str) -> int:
+    """Say whose fault it was; return the exit code."""
     folder = life.info.folder
+    what = f"fanout-tui itself failed: {life.handle.error!r}"
+    if tampered:
+        what = f"the script has replaced {tampered}, without which no run can go on"
     warn(
-        f"fanout-tui itself failed: {life.handle.error!r}\n"
+        f"{what}\n"
         "hint: nothing finished is lost; "
         f"go on with: fanout-tui resume {life.info.id}\n"
         f"the details are in {folder}/crash.txt"
@@ -297,3 +307,4 @@ def _crashed(life: Life) -> None:
     with suppress(OSError):
         text = harmless(life.handle.trace)
         Path(folder, "crash.txt").write_text(text, encoding="utf-8")
+    return SCRIPT_RAISED if tampered else DEFECT

@@ -46,7 +46,11 @@ def warn(text: str) -> None:
 
 @contextmanager
 def through(out: int, err: int) -> Iterator[None]:
-    """Use these descriptors instead of 1 and 2, which a script writes to."""
+    """Use these descriptors instead of 1 and 2, which a script writes to.
+
+    Afterwards stdout and stderr are there again, whatever the script made of them.
+    """
+    found = (sys.stdout, sys.stderr)
     own = (
         os.fdopen(os.dup(out), "w", encoding=_encoding(sys.stdout)),
         os.fdopen(os.dup(err), "w", encoding=_encoding(sys.stderr)),
@@ -56,10 +60,18 @@ def through(out: int, err: int) -> Iterator[None]:
         yield
     finally:
         _own.pop()
+        sys.stdout, sys.stderr = _mended(out, found[0]), _mended(err, found[1])
         for stream in own:
             # What a full disk would not take is lost; the run is not.
             with suppress(OSError):
                 stream.close()
+
+
+def _mended(number: int, stream: TextIO) -> TextIO:
+    """Return a stream as it was found; if it was closed, another like it."""
+    if stream is None or not stream.closed:
+        return stream
+    return os.fdopen(os.dup(number), "w", encoding=_encoding(stream))
 
 
 def whole_descriptors() -> None:
