@@ -26,6 +26,7 @@ ALL = {
     "report": ["r.json"],
     "no-tui": True,
     "ascii": True,
+    "theme": "light",
     "exit-when-done": True,
 }
 
@@ -61,6 +62,7 @@ def test_every_setting_of_a_file_holds(tmp_path: Path) -> None:
     assert config.run_dir == tmp_path / "kept"
     assert config.out_dir == tmp_path / "made"
     assert config.reports == (tmp_path / "r.json",)
+    assert made.theme == "light"
     assert (made.tui, made.ascii, made.exit_when_done) == (False, True, True)
     for name in ALL:
         assert origins[name.replace("-", "_")] == str(tmp_path / "fanout.toml")
@@ -142,6 +144,7 @@ def test_environment_takes_lists_and_truth_values(tmp_path: Path) -> None:
         ("max-usd = nan", "--max-usd takes dollars above 0", "--max-usd 2.50"),
         ("concurrency = 0", "--concurrency takes a whole number", "20"),
         ("allow-missing = { audit = '200%' }", "--allow-missing takes", "audit=5%"),
+        ("theme = 'pink'", "--theme takes", "terminal"),
         ("model = ", "cannot be read", "mend it"),
         ("\udcff", "cannot be read", "mend it"),
     ],

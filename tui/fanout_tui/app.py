@@ -29,6 +29,7 @@ from fanout_tui.screens.main import MainScreen
 from fanout_tui.stdio import Terminal
 from fanout_tui.steering import Steering
 from fanout_tui.theme import ANSI, DARK, THEMES
+from fanout_tui.title import Title
 from fanout_tui.view.copying import row_json, row_text
 from fanout_tui.view.forecast import eta
 from fanout_tui.view.glyphs import ASCII, UNICODE
@@ -67,6 +68,7 @@ class FanoutApp(App[None]):
         terminal: Terminal | None = None,
         viewing: Viewing | None = None,
         player: Player | None = None,
+        theme: str = DARK.name,
         **options: Any,
     ) -> None:
         install_guard()
@@ -95,11 +97,12 @@ class FanoutApp(App[None]):
         self._eta: float | None = None
         self._viewing = viewing
         self.steer = Steering(self, viewing, player)
+        self._title = Title(self._to_terminal)
         self.picking = Picking()
         self.history = History()
-        for theme in THEMES:
-            self.register_theme(theme)
-        self.theme = ANSI.name if self.no_color else DARK.name
+        for one in THEMES:
+            self.register_theme(one)
+        self.theme = ANSI.name if self.no_color else theme
         if self.no_color:
             # Textual would put greys there, which are colours too.
             kept = [f for f in self._filters if not isinstance(f, Monochrome)]
@@ -109,6 +112,7 @@ class FanoutApp(App[None]):
 
     def on_mount(self) -> None:
         """Begin to draw."""
+        self._title.begin()
         self.push_screen(MainScreen(self.picking, self.history))
         if self._ticking:
             self.set_interval(TICK_S, self.tick)
@@ -207,6 +211,24 @@ class FanoutApp(App[None]):
         screen = next((s for s in reversed(self.screen_stack) if _ready(s)), None)
         if look is not None and isinstance(screen, RunScreen):
             screen.show(look)
+        asks = isinstance(self.screen, AskScreen)
+        if isinstance(self.screen, AskScreen) and self.screen.is_current:
+            self.screen.refresh_figures()
+        if self.snapshot is not None:
+            self._title.show(self.snapshot, asks=asks)
+
+    def _to_terminal(self, text: str) -> None:
+        """Write what is no part of a frame, where there is a terminal."""
+        if self.terminal is not None and self._driver is not None:
+            self._driver.write(text)
+
+    def on_app_blur(self) -> None:
+        """Somebody looks elsewhere."""
+        self._title.focused = False
+
+    def on_app_focus(self) -> None:
+        """Somebody looks here again."""
+        self._title.focused = True
 
     def reorder(self) -> None:
         """List the rows anew."""

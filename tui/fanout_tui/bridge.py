@@ -21,7 +21,7 @@ class TranscriptLine:
     at: float
     """Wall-clock second."""
     kind: str
-    """`prompt`, `text`, `tool`, `result` or `note`."""
+    """`prompt`, `text`, `tool`, `result`, `call` or `note`."""
     text: str
     """May have several lines; it is cleaned where it is drawn."""
 

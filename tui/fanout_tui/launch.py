@@ -14,6 +14,7 @@ from fanout_tui.bridge import Player, RunHandle, Viewing
 from fanout_tui.crash import keep_traceback
 from fanout_tui.driver import driver_for
 from fanout_tui.stdio import Stdio, Terminal
+from fanout_tui.theme import DARK
 
 if TYPE_CHECKING:
     from fanout.words.snapshot import Snapshot
@@ -38,6 +39,7 @@ def run_screen(
     stdio: Stdio | None = None,
     viewing: Viewing | None = None,
     player: Player | None = None,
+    theme: str = DARK.name,
     make: Callable[..., FanoutApp] = FanoutApp,
 ) -> str:
     """Run the screen in this (the main) thread; say how it was left.
@@ -57,6 +59,7 @@ def run_screen(
         "exit_when_done": exit_when_done,
         "viewing": viewing,
         "player": player,
+        "theme": theme,
     }
     if stdio is not None:
         return _on(stdio, handle, make, options)

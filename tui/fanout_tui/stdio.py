@@ -30,7 +30,7 @@ RESET = (
     "\x1b[<u"
     "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l"
     "\x1b[?2004l\x1b[?1004l\x1b[?2048l\x1b[?2026l\x1b[?7h\x1b[0m"
-    "\x1b[?1049l\x1b[?25h"
+    "\x1b[?1049l\x1b[?25h\x1b[23;2t"
 )
 """Everything a screen may have switched on, off."""
 

@@ -107,7 +107,10 @@ class Steering:
                 self._app.picking.marks.clear()
                 self.act(command, f"{plural(len(missing), 'row')} requeued")
 
-        self._ask(ask.ask_requeue(self._app.snapshot, missing), answered)
+        snapshot = self._app.snapshot
+        self._ask(
+            lambda: ask.ask_requeue(self._app.snapshot or snapshot, missing), answered
+        )
 
     def ask_cancel(self, row: Row | None) -> None:
         """Ask, then give a row up."""
@@ -122,7 +125,12 @@ class Steering:
             if answer == "y":
                 self.act(CancelRow(target), f"{target} cancelled")
 
-        self._ask(ask.ask_cancel(row), answered)
+        def asked() -> ask.Question | None:
+            snapshot = self._app.snapshot
+            now = row if snapshot is None else snapshot.rows.get(target, row)
+            return ask.ask_cancel(now) if now.end is None else None
+
+        self._ask(asked, answered)
 
     def ask_spend(self, *, again: bool = False) -> None:
         """Show the question that rows wait for: once, or again if somebody wants."""
@@ -160,14 +168,24 @@ class Steering:
                 case "b":
                     self._app.leave("plain")
 
-        assert self._app.snapshot is not None
-        self._ask(ask.ask_quit(self._app.snapshot), answered)
+        def asked() -> ask.Question | None:
+            snapshot = self._app.snapshot
+            if snapshot is None or self._nothing_to_stop():
+                return None
+            return ask.ask_quit(snapshot)
+
+        self._ask(asked, answered)
 
     def _ask(
-        self, question: ask.Question, answered: Callable[[str | None], None]
+        self,
+        make: Callable[[], ask.Question | None],
+        answered: Callable[[str | None], None],
     ) -> None:
-        screen = AskScreen(question, plain_border=self._app.ascii)
-        self._app.push_screen(screen, answered)
+        """Ask with the figures of the moment; no question, no dialog."""
+        first = make()
+        if first is not None:
+            screen = AskScreen(first, make, plain_border=self._app.ascii)
+            self._app.push_screen(screen, answered)
 
     def _stop(self, mode: str, cause: str) -> None:
         self._app.leaving = mode

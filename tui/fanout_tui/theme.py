@@ -5,6 +5,8 @@ people who do not tell red from green; and no colour stands alone, each comes
 with a symbol or a word. Under `NO_COLOR` only bold, dim and reverse remain.
 """
 
+from collections.abc import Mapping
+
 from textual.theme import BUILTIN_THEMES, Theme
 
 _DARK = {
@@ -143,3 +145,15 @@ def component_css(widget: str) -> str:
 
 
 COMPONENTS = {f"fan--{name}" for name in STYLES}
+
+NAMES = ("auto", "dark", "light", "ansi")
+"""What `--theme` takes; `ansi` are the terminal's own sixteen colours."""
+_LIGHT_GROUNDS = frozenset({"7", "9", "10", "11", "12", "13", "14", "15"})
+
+
+def theme_of(name: str, environ: Mapping[str, str]) -> str:
+    """Return a theme's name; `auto` goes by COLORFGBG, where the terminal sets it."""
+    if name == "auto":
+        ground = environ.get("COLORFGBG", "").rpartition(";")[2]
+        name = "light" if ground in _LIGHT_GROUNDS else "dark"
+    return {"dark": DARK, "light": LIGHT, "ansi": ANSI}[name].name

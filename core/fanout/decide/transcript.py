@@ -7,6 +7,8 @@ from typing import Any
 
 from fanout.words.events import (
     AnswerSentBack,
+    CallAbandoned,
+    CallAdmitted,
     CallAnswered,
     CallRefused,
     Record,
@@ -30,7 +32,7 @@ class Spoken:
     at: float
     """Wall-clock second."""
     kind: str
-    """`prompt`, `text`, `tool`, `result` or `note`."""
+    """`prompt`, `text`, `tool`, `result`, `call` or `note`."""
     text: str
 
 
@@ -44,6 +46,7 @@ def transcript(records: Iterable[Record], row: RowId) -> Iterator[Spoken]:
 
 
 def _said(event: Any) -> Iterator[tuple[str, str]]:
+    yield from _calls(event)
     match event:
         case RowScheduled():
             yield from _opening(event.opening)
@@ -59,6 +62,48 @@ def _said(event: Any) -> Iterator[tuple[str, str]]:
             yield "note", f"sent back: {event.problem}"
         case _:
             yield from _ends(event)
+
+
+def _calls(event: Any) -> Iterator[tuple[str, str]]:
+    match event:
+        case CallAdmitted():
+            need = f"{event.need.input:,} in, {event.need.output:,} out"
+            yield "call", f"call {event.call} of turn {event.turn} sent, expects {need}"
+        case CallAnswered():
+            yield "call", _answered(event)
+        case CallRefused():
+            yield "call", _refused(event)
+        case CallAbandoned():
+            yield "call", f"call {event.call} given up: {event.reason}"
+
+
+def _answered(event: CallAnswered) -> str:
+    usage = event.usage
+    cached = usage.cache_read_input_tokens
+    return "  ".join(
+        [
+            f"call {event.call} answered",
+            event.request_id or "no request id",
+            f"{usage.charged_input:,} in" + (f" + {cached:,} cached" if cached else ""),
+            f"{usage.output_tokens:,} out",
+            f"{event.seconds:.1f} s",
+            event.stop_reason or "no stop reason",
+        ]
+    )
+
+
+def _refused(event: CallRefused) -> str:
+    status = "no response" if event.status is None else str(event.status)
+    lost = event.wasted.total + event.in_doubt.total
+    return "  ".join(
+        [
+            f"call {event.call} refused",
+            event.request_id or "no request id",
+            status,
+            event.cause,
+            *([f"{lost:,} tokens lost at most"] if lost else []),
+        ]
+    )
 
 
 def _ends(event: Any) -> Iterator[tuple[str, str]]:

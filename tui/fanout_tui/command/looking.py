@@ -71,13 +71,16 @@ def _check(folder: Path) -> None:
 
 
 def _show(run: Any, environ: Mapping[str, str], *, ascii: bool) -> None:  # noqa: A002
-    from fanout_tui.launch import run_screen  # noqa: PLC0415  half a second of import
+    # Half a second of import.
+    from fanout_tui.launch import run_screen  # noqa: PLC0415
+    from fanout_tui.theme import theme_of  # noqa: PLC0415
 
     run_screen(
         run,
         clock=SystemClock().awake,
         ascii=ascii,
         no_color=bool(environ.get("NO_COLOR")),
+        theme=theme_of("auto", environ),
         viewing=run,
         player=run if isinstance(run, Replayed) else None,
     )

@@ -36,6 +36,7 @@ class Options:
     json: bool
     ascii: bool
     exit_when_done: bool
+    theme: str = "auto"
 
 
 class Parser(argparse.ArgumentParser):
@@ -192,6 +193,13 @@ def _output_options(top: argparse.ArgumentParser) -> None:
         "--ascii", action="store_true", help="draw with ASCII characters only"
     )
     group.add_argument(
+        "--theme",
+        metavar="NAME",
+        choices=("auto", "dark", "light", "ansi"),
+        default="auto",
+        help="colours: auto (default), dark, light, or ansi, the terminal's own",
+    )
+    group.add_argument(
         "--exit-when-done",
         action="store_true",
         help="leave the screen when the run has ended",
@@ -232,6 +240,7 @@ def understand(space: argparse.Namespace, environ: Mapping[str, str]) -> Options
         json=space.json,
         ascii=space.ascii or _needs_ascii(environ),
         exit_when_done=space.exit_when_done,
+        theme=_theme(space.theme),
     )
 
 
@@ -248,6 +257,17 @@ def _warn_of_strays(arguments: Sequence[str]) -> None:
 
 def _needs_ascii(environ: Mapping[str, str]) -> bool:
     return environ.get("TERM") == "linux"
+
+
+def _theme(name: str) -> str:
+    """A file's word is not checked by the parser."""
+    known = ("auto", "dark", "light", "ansi")
+    if name not in known:
+        raise UsageError(
+            f"--theme takes {', '.join(known)}, not `{name}`",
+            hint="auto goes by what the terminal says of itself",
+        )
+    return name
 
 
 def _concurrency(text: str) -> int | None:

@@ -156,6 +156,7 @@ def _show(
     """Show the screen until it is left; says whether the run had ended by then."""
     # Half a second of import that plain output must not pay for.
     from fanout_tui.launch import run_screen  # noqa: PLC0415
+    from fanout_tui.theme import theme_of  # noqa: PLC0415
 
     left = run_screen(
         handle,
@@ -163,6 +164,7 @@ def _show(
         ascii=options.ascii,
         no_color=bool(environ.get("NO_COLOR")),
         exit_when_done=options.exit_when_done,
+        theme=theme_of(options.theme, environ),
         stdio=stdio,
     )
     if left == "crashed":

@@ -50,6 +50,7 @@ class Settings(BaseModel):
     report: Texts = Field([], description="reports to write at the end")
     no_tui: bool = Field(False, description="plain lines instead of the screen")
     ascii: bool = Field(False, description="draw with ASCII characters only")
+    theme: str = Field("", description="colours of the screen")
     exit_when_done: bool = Field(False, description="leave the screen at the end")
 
 

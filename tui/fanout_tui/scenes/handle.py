@@ -31,6 +31,12 @@ _SAID = (
     ),
     (23.0, "tool", "grep 'open(' src/auth"),
     (23.4, "result", "17 hits in 5 files"),
+    (30.8, "call", "call 31 sent, expects 14,200 in, 900 out"),
+    (
+        22.5,
+        "call",
+        "call 30 answered  req_011CV  8,140 in + 61,800 cached  412 out  6.1 s",
+    ),
     (31.0, "note", "429 input tokens per minute, retry-after 7 s (req_011CX)"),
     (38.0, "note", "sent again, goes on at turn 3"),
     (

@@ -1,5 +1,6 @@
 """Overlays: a question with its answers, and the help."""
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import events
@@ -27,8 +28,16 @@ class AskScreen(ModalScreen[str | None]):
 
     DEFAULT_CSS = _BOX_CSS.format(name="AskScreen", border="round")
 
-    def __init__(self, question: Question, *, plain_border: bool) -> None:
+    def __init__(
+        self,
+        question: Question,
+        make: Callable[[], Question | None],
+        *,
+        plain_border: bool,
+    ) -> None:
+        """`make` says it anew with the figures of the moment; None: it is settled."""
         super().__init__()
+        self._make = make
         self._question = question
         self._plain_border = plain_border
 
@@ -39,9 +48,21 @@ class AskScreen(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         """Draw the question as wide as it needs."""
-        box = self.query_one(Container)
         if self._plain_border:
-            box.styles.border = ("ascii", "white")
+            self.query_one(Container).styles.border = ("ascii", "white")
+        self._draw()
+
+    def refresh_figures(self) -> None:
+        """Draw it anew if its figures have changed meanwhile."""
+        newest = self._make()
+        if newest is None:
+            self.dismiss(None)
+        elif newest != self._question and self.is_mounted:
+            self._question = newest
+            self._draw()
+
+    def _draw(self) -> None:
+        box = self.query_one(Container)
         room = self.app.size.width - 4
         lines = self._lines(room)
         needed = max(sum(width(span.text) for span in line) for line in lines)

@@ -19,7 +19,7 @@ KINDS: tuple[frozenset[str], ...] = (
     frozenset({"prompt", "text", "tool", "result", "note"}),
     frozenset({"prompt"}),
     frozenset({"text"}),
-    frozenset({"note"}),
+    frozenset({"call", "note"}),
 )
 LINES_MAX = 2_000
 """Wrapped lines kept; a longer transcript shows its end."""
@@ -29,7 +29,13 @@ FIRST_LINES = {"prompt": 4, "result": 4}
 
 NEED_FROM = 20
 NARROW = 60
-_STYLES = {"prompt": "dim", "tool": "accent", "result": "dim", "note": "warn"}
+_STYLES = {
+    "prompt": "dim",
+    "tool": "accent",
+    "result": "dim",
+    "note": "warn",
+    "call": "dim",
+}
 _FIRST = 16
 """Cells before the text: time and kind."""
 
@@ -133,7 +139,9 @@ def transcript_lines(
 def transcript_text(entries: Sequence[TranscriptLine]) -> str:
     """The whole conversation as text, for a pager or a file."""
     parts = [
-        f"--- {entry.kind}\n{clean(entry.text, lines=True)}\n" for entry in entries
+        f"--- {entry.kind}\n{clean(entry.text, lines=True)}\n"
+        for entry in entries
+        if entry.kind in KINDS[0]
     ]
     return "\n".join(parts)
 

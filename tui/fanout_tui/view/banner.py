@@ -11,6 +11,7 @@ from fanout_tui.view.spans import Line, Span, clauses, fit, line_width
 FINISH_FROM = 16
 EXIT_WORDS = {
     1: "THE SCRIPT RAISED",
+    2: "NOT RUN",
     4: "BUDGET REACHED",
     5: "THE ACCOUNT REFUSES",
     129: "STOPPED",
