@@ -151,7 +151,12 @@ class Steering:
             elif answer == "n":
                 self.act(Answer(number, yes=False), "declined: the run stops")
 
-        self._ask(ask.ask_spend(asking), answered)
+        def asked() -> ask.Question | None:
+            now = self._app.snapshot.asking if self._app.snapshot else None
+            open_yet = now is not None and now.number == number
+            return ask.ask_spend(now) if now is not None and open_yet else None
+
+        self._ask(asked, answered)
 
     def ask_quit(self) -> None:
         """Leave at once when the run is over, else ask how."""
