@@ -7,8 +7,8 @@ as the account does. `python compare_ideal.py` prints, for all workloads,
 - **not knowing lengths**: the longest *expected* path first, by somebody who knows how
   the workload is distributed and what the agent has shown so far (its turns, the
   length of its notes, the pace of its tool), but not how many turns it will have nor
-  how long an answer gets. Nobody who has to learn all that during the run can be
-  expected to do better;
+  how long an answer gets. The best such order known, and no proof that there is none
+  better;
 - **first come, first served**;
 - **last call alone**: that no order can promise less. Where input or requests bind,
   the last call is let in at the bound at the earliest, and takes as long as answers

@@ -192,7 +192,8 @@ def test_answers_longer_than_any_before_may_cost_a_refusal_and_nothing_else() ->
     """The known exception, found by exploring: how long an answer gets, nobody knows.
 
     Streams that were admitted by what such calls had used ran into 370 tokens of
-    debt on a small output bucket, just when the next call was sent.
+    debt on a small output bucket, just when the next call was sent. Whether it comes
+    to a refusal depends on the pace of the streams; nothing keeps it from happening.
     """
     terms = Terms(
         requests=69,
