@@ -32,7 +32,7 @@ from fanout.files.safefile import (
 )
 from fanout.files.safepath import Refused, Root
 
-MAX_OUTPUT_BYTES = 32 * 1024 * 1024
+MAX_OUTPUT_BYTES = 8 * 1024 * 1024
 """Far beyond what an agent can write; parsing more would hold every thread up."""
 
 ProblemKind = Literal[

@@ -11,9 +11,9 @@ import contextvars
 import inspect
 import json
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fanout.words.tools import ToolResult
@@ -23,6 +23,10 @@ Call = Callable[[dict[str, Any]], Any]
 
 MAX_TEXT = 400_000
 """Characters of a result that go to the model; the rest is cut, and said."""
+
+MAX_BLOCKS = 16 * 1024 * 1024
+"""Characters of content blocks, images included; a request may have 32 MB."""
+MAX_VALUES = 100_000
 
 _MAX_ERROR = 2000
 
@@ -143,19 +147,44 @@ def as_result(given: Any) -> ToolResult:
     A text and content blocks stay; pydantic objects and plain data become JSON.
     """
     if isinstance(given, ToolResult):
-        return given
+        return replace(given, content=_bounded(given.content))
     if isinstance(given, str):
         return ToolResult(content=_cut(given))
     if given is None:
         return ToolResult(content="done")
     items = _listed(given)
     if _are_blocks(items):
-        return ToolResult(content=items)
+        return ToolResult(content=_bounded(items))
     if callable(dump := getattr(given, "model_dump_json", None)):
         return ToolResult(content=_cut(str(dump())))
     return ToolResult(
         content=_cut(json.dumps(items or given, default=str, ensure_ascii=False))
     )
+
+
+def _bounded(content: Any) -> Any:
+    """Return content of a size that a request can hold; what is beyond it is said."""
+    if isinstance(content, str):
+        return _cut(content)
+    size = _size(content)
+    if size <= MAX_BLOCKS:
+        return content
+    return f"[left out: content blocks of {size:,} bytes, more than {MAX_BLOCKS:,}]"
+
+
+def _size(value: Any) -> int:
+    """Characters in all texts of a value, roughly; whatever it is made of."""
+    total, waiting, seen = 0, [value], 0
+    while waiting and seen < MAX_VALUES:
+        seen += 1
+        item = waiting.pop()
+        if isinstance(item, str | bytes):
+            total += len(item)
+        elif isinstance(item, Mapping):
+            waiting += [*item.keys(), *item.values()]
+        elif isinstance(item, list | tuple):
+            waiting += item
+    return total if not waiting else MAX_BLOCKS + 1
 
 
 def _listed(given: Any) -> list[Any]:

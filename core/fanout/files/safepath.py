@@ -32,7 +32,11 @@ _DENIED = re.compile(
       \.env.*                                   # .env, .env.local, .envrc
     | \.ssh | \.gnupg | \.aws | \.kube | \.docker
     | \.netrc | \.pgpass | \.npmrc | \.pypirc | \.git-credentials
-    | .*\.pem | .*\.p12 | .*\.pfx | .*\.key | .*\.keystore
+    | \.azure | \.gcloud | \.password-store | \.htpasswd | \.dockercfg | \.boto
+    | \.s3cfg | \.vault-token | \.terraformrc | \.my\.cnf
+    | .*\.pem | .*\.p12 | .*\.pfx | .*\.key | .*\.keystore | .*\.jks | .*\.ppk
+    | .*\.kdbx? | application_default_credentials\.json
+    | service[-_]?account[^/]*\.json
     | id_(rsa|dsa|ecdsa|ed25519|xmss)(_sk)?(\..*)?
     | \.git | \.fanout.*
     """,

@@ -94,7 +94,8 @@ def escaped(text: str) -> str:
 
     `text` must be JSON: there, such characters occur in strings only.
     """
-    if _ESCAPED.search(text) is None:
+    plain = text.isascii() and "\x7f" not in text
+    if plain or _ESCAPED.search(text) is None:
         return text
     return text.translate(_ESCAPES)
 

@@ -26,11 +26,12 @@ from fanout.words.hiding import redact
 from fanout.words.model import Usage
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
 from fanout.words.timeouts import Timeouts
+from fanout.world.capping import cap_responses
 from fanout.world.clock import Clock
 from fanout.world.connecting import say_when_connected
 from fanout.world.credentials import Credentials
 from fanout.world.failures import Failure, describe, failure
-from fanout.world.streamed import feed, frame, whole_of
+from fanout.world.streamed import Intake, frame
 from fanout.world.watchdog import Cut, Guard, Limit, Watchdog, limits_of
 
 OK = 200
@@ -138,6 +139,7 @@ class Api:
             limits=httpx.Limits(max_connections=CONNECTIONS_MAX),
             timeout=httpx.Timeout(None),
         )
+        cap_responses(http, httpx.AsyncByteStream)
         seen = say_when_connected(http, self._connected)
         self._limits = limits_of(self._timeouts, connects_seen=seen)
         client = self._sdk.AsyncAnthropic(
@@ -168,7 +170,8 @@ class Api:
     ) -> Outcome:
         """Send one call and see it to its end; never raises for what comes back."""
         await self._opened()
-        assembly = Assembly()
+        intake = Intake()
+        assembly = intake.assembly
         limits = Limits()
         request_id: str | None = None
         stage = "headers"
@@ -183,7 +186,7 @@ class Api:
                 limits = read_limits(response.headers)
                 watcher.opened(limits)
                 guard.alive(limited.idle)
-                await self._read(response, assembly, watcher, guard)
+                await self._read(response, intake, watcher, guard)
         except self._sdk.APIStatusError as error:
             return self._refusal(error)
         except Exception as e:
@@ -192,7 +195,7 @@ class Api:
             how = failure(e, stage, self._host)
         else:
             how = Failure(stage=stage, message="the stream ended before the answer did")
-        whole = whole_of(assembly)
+        whole = await intake.whole()
         if whole is not None:
             return Answered(
                 message=whole,
@@ -290,15 +293,15 @@ class Api:
         )
 
     async def _read(
-        self, response: Any, assembly: Assembly, watcher: Watcher, guard: Guard
+        self, response: Any, intake: Intake, watcher: Watcher, guard: Guard
     ) -> None:
-        known = False
+        known, assembly = False, intake.assembly
         try:
             async for sse in self._sdk.AsyncStream.raw_events(response):
                 guard.alive()
                 if not sse.data:
                     continue
-                feed(assembly, sse.data)
+                await intake.take(sse.data)
                 watcher.received(frame(sse.event, sse.data))
                 if assembly.started and not known:
                     known = True

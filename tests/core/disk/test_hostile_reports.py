@@ -11,10 +11,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from fanout.disk.codec import encode
 from fanout.disk.report import Report
+from fanout.disk.report_csv import cell
 from fanout.disk.report_html import POLICY
 from fanout.disk.report_write import FORMATS, report_of
 from fanout.disk.results import results
@@ -107,6 +110,26 @@ def test_no_cell_is_a_formula(report: Report, delimiter: str) -> None:
     rows = list(csv.reader(io.StringIO(text, newline="")))
     assert {len(row) for row in rows} == {len(rows[0])}
     assert len(rows) == len(report.partitions) + 1
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [*"=+-@\t\r\n\0 \"';,|%a1", "\uff1d", "\u200b", "\ufeff", "\x1b"]
+        ),
+        max_size=8,
+    ).map("".join)
+)
+def test_no_text_makes_a_formula(text: str) -> None:
+    """OWASP's rule as a property: whatever is in a cell, it begins as text."""
+    made = cell(text)
+    row = io.StringIO(newline="")
+    csv.writer(row, lineterminator="\r\n").writerow([made, "next"])
+    (back,) = csv.reader(io.StringIO(row.getvalue(), newline=""))
+    assert back == [made, "next"]
+    assert not FORMULA.match(made)
+    assert made[:1] not in LEADS
+    assert risky(made, kept="") == []
 
 
 class Page(HTMLParser):

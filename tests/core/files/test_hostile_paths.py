@@ -3,12 +3,19 @@
 import itertools
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from fanout.errors import FanoutError, UsageError
+from fanout.files import read as reading
+from fanout.files.outputs import OutputFolder, Verified
 from fanout.files.safepath import _fences, fence_off
+from fanout.files.search import Match, Searched
 from fanout.files.tools import FileTool, write_tools
+from fanout.script.naming import checked_output
 from figures import record_figure
 
 HEADS = [
@@ -25,6 +32,7 @@ TAILS = [
     "a" * 300 + "/x", "sub/../../outside/secret.txt", "\ud800", "\udce9.txt",
 ]  # fmt: skip
 SINGLE = [
+    "credentials/service-account-prod.json", "store.kdbx", ".azure/x", "deploy.ppk",
     "", "/", "//", ".", "..", "../", "/etc/passwd", "/etc/shadow", "/proc/self/environ",
     "/proc/self/mem", "/proc/self/fd/0", "/dev/zero", "/dev/stdin", "/dev/tty",
     "/proc/self/root/etc/passwd", "link-file", "link-dangling", "link-loop", ".env",
@@ -49,7 +57,10 @@ def tools(place) -> dict[str, FileTool]:
 
 
 def test_no_path_reads_what_is_outside_or_secret(
-    place, tools: dict[str, FileTool], monkeypatch: pytest.MonkeyPatch
+    place,
+    tools: dict[str, FileTool],
+    searched_here: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(place.root)  # a socket's path must be short
     with socket.socket(socket.AF_UNIX) as listening:
@@ -59,14 +70,58 @@ def test_no_path_reads_what_is_outside_or_secret(
         for path in paths:
             for result in (
                 tools["read"].call({"file_path": path}),
-                tools["grep"].call({"pattern": "canary", "path": path})
-                if path in SINGLE
-                else tools["glob"].call({"pattern": "*", "path": path}),
+                tools["grep"].call({"pattern": "canary", "path": path}),
+                tools["glob"].call({"pattern": "*", "path": path}),
+                tools["glob"].call({"pattern": path}),
             ):
                 assert place.canary not in str(result.content), path
                 for read in result.files_read:
                     assert read.startswith(f"{place.root}/"), path
             assert tools["read"].call({"file_path": path}).is_error, path
+
+
+@pytest.fixture
+def searched_here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Searches without a child each: what is read is decided before it."""
+    read: list[str] = []
+
+    def search(pattern: str, files: Any, *, limit: int) -> Searched:
+        matches = []
+        for path, content in files:
+            read.append(path)
+            if pattern.encode() in content.data:
+                matches.append(Match(path, 1, content.data.decode()))
+        return Searched(
+            matches=matches, digests={}, full=False, stopped_at=None, bad_pattern=None
+        )
+
+    monkeypatch.setattr(reading, "search", search)
+    return read
+
+
+def test_no_output_name_leaves_its_folder(place) -> None:
+    """Names come from scripts, and scripts make them of what strangers wrote."""
+    folder = OutputFolder(place.root)
+    before = place.state_outside()
+    beside = sorted(place.root.parent.iterdir())
+    paths = hostile(place.root)
+    written = 0
+    for path in paths:
+        try:
+            made = folder.write(path, b"1")
+        except FanoutError:
+            continue
+        written += 1
+        assert Path(made.path).resolve().is_relative_to(place.root), path
+        assert not Path(made.path).is_symlink(), path
+        assert isinstance(folder.verify(path), Verified), path
+    assert 0 < written < len(paths) / 3
+    for path in paths:
+        with suppress(UsageError):
+            assert ".." not in str(checked_output(path)).split("/"), path
+    assert place.state_outside() == before
+    assert sorted(place.root.parent.iterdir()) == beside
+    assert place.outside.joinpath("secret.txt").read_text() == place.canary
 
 
 def test_no_path_writes_outside_or_over_what_is_not_a_plain_file(
