@@ -216,7 +216,8 @@ class Life:
         account.set_user_ceiling(self._setting.config.concurrency)
         for spent in place.recent:
             # A clock set back makes what was spent before look as if it were to come.
-            account.restore(max(0.0, wall - spent.at), spent.pool, spent.usage, now)
+            at = now - max(0.0, wall - spent.at)
+            account.pool(spent.pool).restore(spent.usage, spent.requests, at, now)
         for pool, (at, hold) in place.state.held.items():
             account.hold_again(pool, hold, at, now, wall)
         return Core(

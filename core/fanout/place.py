@@ -37,7 +37,7 @@ class Place:
     notes: list[str] = field(default_factory=list)
     """What reading the journal had to cut or skip."""
     recent: list[Spent] = field(default_factory=list)
-    """Calls of the last minute, which the account still remembers."""
+    """What the last minute has used, which the account still remembers."""
     since: int = 0
     """Number of the record up to which a checkpoint was used."""
 

@@ -38,9 +38,12 @@ def _bucket_bound(run: "Run", name: str) -> float:
 
 
 def _ramp_bound(run: "Run") -> float:
-    total, minute = run.charged[INPUT], 0
+    """Minute by minute what the ramp allows; the last one at the limit's own pace."""
     assert run.terms.ramp is not None
+    total, at, minute = run.charged[INPUT], 0.0, 0
+    end = 60 - run.service.clock(0.0) % 60
     while total > run.terms.ramp(minute * 60.0):
         total -= run.terms.ramp(minute * 60.0)
-        minute += 1
-    return minute * 60.0
+        at, end, minute = end, end + 60, minute + 1
+    burst = run.terms.input * run.terms.burst
+    return at + max(0.0, total - burst) / (run.terms.input / 60)

@@ -321,8 +321,16 @@ class Run:
             return
         if isinstance(outcome, Broken):
             self.wasted += turn.input
-        agent.tries = agent.tries.after(verdict, self.now)
-        retry = next_try(verdict, agent.tries, self.now, self.chance.random)
+        open_seconds = self.account.open_seconds(self.now)
+        agent.tries = agent.tries.after(verdict, open_seconds)
+        retry = next_try(
+            verdict,
+            agent.tries,
+            self.now,
+            self.chance.random,
+            open_seconds=open_seconds,
+            away=self.account.breaker.open,
+        )
         if retry.at is None:
             agent.lost = retry.reason
             self.left -= 1

@@ -28,6 +28,8 @@ class Terms:
     """Factor on all limits at a moment."""
     headers: frozenset[str] = frozenset(NAMES)
     retry_after: bool = True
+    texts: bool = False
+    """Whether a refusal's text names the limit, as the real one does."""
     snapshot: str = "open"
     """When figures are taken: `open` (headers are sent) or `admission`."""
     skew: float = 0.0
@@ -87,6 +89,8 @@ class Service:
         self.foreign = dict.fromkeys(NAMES, 0.0)
         self.minute: tuple[int, float] = (0, 0.0)
         self.lowest = 0.0
+        self.given = dict.fromkeys(NAMES, 0.0)
+        """All that was charged, to whomever."""
 
     def _limit(self, name: str, at: float) -> float:
         plain = {
@@ -120,6 +124,7 @@ class Service:
     def charge(self, name: str, amount: float, at: float) -> None:
         book = self._book(name, at)
         book.level -= amount
+        self.given[name] += amount
         self.lowest = min(self.lowest, book.level)
 
     def admit(self, tokens: float, at: float) -> Reply:
@@ -132,19 +137,13 @@ class Service:
             text = "Number of concurrent connections has exceeded your rate limit"
             return self._no(Reply(429, "rate_limit_error", message=text), None, at)
         if self._too_steep(tokens, at):
-            reply = Reply(429, "rate_limit_error", "ramp_limit_exceeded", "ramp")
-            return self._no(reply, 60 - at % 60, at)
+            text = self._steep_text(at) if terms.texts else "ramp"
+            reply = Reply(429, "rate_limit_error", "ramp_limit_exceeded", text)
+            return self._no(reply, 60 - self.clock(at) % 60, at)
         estimate = tokens * (1 + 0.02 * (2 * self.chance() - 1))
-        needs = {REQUESTS: 1.0, INPUT: estimate, OUTPUT: 1.0}
-        wait, worst = 0.0, ""
-        for name, need in needs.items():
-            book = self._book(name, at)
-            lacking = min(need, book.capacity) - book.level
-            if lacking > 1e-6 and lacking / (book.limit / 60) > wait:
-                wait, worst = lacking / (book.limit / 60), name
-        if worst or terms.lies:
-            text = f"This request would exceed your rate limit of {worst}"
-            return self._no(Reply(429, "rate_limit_error", message=text), wait, at)
+        short = self._short(estimate, at)
+        if short is not None:
+            return short
         self.charge(REQUESTS, 1, at)
         self.charge(INPUT, estimate, at)
         if terms.ramp is not None:
@@ -152,13 +151,52 @@ class Service:
         self.flying += 1
         return Reply(200, headers=self.headers(at), estimate=estimate)
 
+    def _short(self, estimate: float, at: float) -> Reply | None:
+        """The refusal of a limit that is short of what a request needs."""
+        needs = {REQUESTS: 1.0, INPUT: estimate, OUTPUT: 1.0}
+        wait, worst = 0.0, ""
+        for name, need in needs.items():
+            book = self._book(name, at)
+            lacking = min(need, book.capacity) - book.level
+            if lacking > 1e-6 and lacking / (book.limit / 60) > wait:
+                wait, worst = lacking / (book.limit / 60), name
+        if not worst and not self.terms.lies:
+            return None
+        text = f"This request would exceed your rate limit of {worst}"
+        if self.terms.texts and worst:
+            unit, limit = worst.replace("-", " "), round(self._limit(worst, at))
+            text = (
+                "This request would exceed your organization's rate limit of "
+                f"{limit:,} {unit} per minute (org: x)."
+            )
+        return self._no(Reply(429, "rate_limit_error", message=text), wait, at)
+
     def _too_steep(self, tokens: float, at: float) -> bool:
         """Whether the present minute has used up what the ramp allows."""
         if self.terms.ramp is None:
             return False
-        if int(at // 60) != self.minute[0]:
-            self.minute = (int(at // 60), 0.0)
-        return self.minute[1] + tokens > self.terms.ramp(at)
+        minute = int(self.clock(at) // 60)
+        if minute != self.minute[0]:
+            self.minute = (minute, 0.0)
+        return self.minute[1] + tokens > self.terms.ramp(self._minute_began(at))
+
+    def clock(self, at: float) -> float:
+        return self.EPOCH + self.terms.skew + at
+
+    def _minute_began(self, at: float) -> float:
+        """When the service's present minute began, the first one at 0 or before."""
+        return float(round(at - self.clock(at) % 60 + self.clock(0.0) % 60))
+
+    def _steep_text(self, at: float) -> str:
+        assert self.terms.ramp is not None
+        began = self._minute_began(at)
+        return (
+            "This request would exceed your organization's maximum usage increase rate "
+            "for input tokens per minute (org: x, model: m). Your current limit is "
+            f"{round(self.terms.ramp(began)):,} input tokens per minute, and will "
+            f"increase to {round(self.terms.ramp(began + 60)):,} at the next minute "
+            "boundary."
+        )
 
     def _no(self, reply: Reply, wait: float | None, at: float) -> Reply:
         self.refused += 1

@@ -119,7 +119,25 @@ def cases() -> list[Case]:
                 retry_after=False,
             ),
         ),
-        Case("ramp limit", WORK["even"], replace(RIG, ramp=ramp)),
+        Case(
+            "the same, limits in texts",
+            rig,
+            replace(
+                RIG,
+                overloaded=sometimes,
+                cut=0.06,
+                headers=frozenset(),
+                retry_after=False,
+                texts=True,
+            ),
+        ),
+        *(
+            Case(f"ramp limit, {name}", work, replace(RIG, ramp=ramp, texts=True))
+            for name, work in WORK.items()
+            if name != "many small"
+        ),
+        Case("ramp limit, no texts", WORK["even"], replace(RIG, ramp=ramp)),
+        Case("the same, multi-turn", long, replace(RIG, ramp=ramp)),
         Case("20 connections", long, replace(RIG, concurrency=20)),
     ]
     return lines
@@ -140,12 +158,12 @@ def short_cases() -> list[Case]:
     ]
 
 
-def main(seeds: int = 5, only: str = "") -> None:
+def main(seeds: int = 5, *only: str) -> None:
     """Print the table."""
     head = f"{'case':32} {'x bound':>22} {'bound s':>8} {'429s':>6} {'late':>6}"
     print(f"{head} {'lost':>4} {'wasted':>7} {'peak':>5} {'took':>5}")
     for case in cases():
-        if only in case.name:
+        if not only or any(word in case.name for word in only):
             began = time.perf_counter()
             results = [case.run(seed) for seed in range(1, seeds + 1)]
             print(line(case.name, results, time.perf_counter() - began), flush=True)
@@ -167,4 +185,4 @@ def line(name: str, results: list[Result], took: float) -> str:
 
 
 if __name__ == "__main__":
-    main(*(int(n) for n in sys.argv[1:2]), *sys.argv[2:3])
+    main(*(int(n) for n in sys.argv[1:2]), *sys.argv[2:])

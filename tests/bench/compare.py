@@ -2,7 +2,7 @@
 
     python tests/bench/compare.py [--workloads even,heavy,…] [--conditions plain,…]
                                   [--clients gather-2,fanout,…] [--seeds N]
-                                  [--quick] [--trace] [--json FILE]
+                                  [--quick | --all] [--virtual] [--trace] [--json FILE]
 
 Every run has a simulated account of its own, fresh, in its own process, over HTTP on
 loopback; every client is a process of its own. fanout-tui is the real command on an
@@ -14,7 +14,13 @@ The bound (`compare_bound`) is over what agents needed that finished: input that
 charged, cache writes included and reads not, output, requests. A client that loses
 agents has no figure: whoever drops half the work is done early. Wasted is what was
 charged beyond the calls of finished agents. `--quick` is one small workload and two
-clients in half a minute; `--trace` says why fanout-tui waited (`compare_trace`).
+clients in half a minute; `--all` is every workload by every client, and every condition
+on the small workload by one client of each kind, once. How long it takes is said first; `--virtual` adds the long schedules
+on virtual time (`admission_virtual`); `--trace` says why fanout-tui waited
+(`compare_trace`). At the end all cells stand in one table.
+
+`fanout-pair` is two runs of the command at the same time on the one account, each
+with the workload's agents of a seed of its own.
 """
 
 import argparse
@@ -30,7 +36,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import admission_virtual
 import compare_account
+import compare_plan
 from compare_bound import bound
 from compare_ideal import orders
 from compare_trace import Bound, Truth, explain
@@ -40,13 +48,18 @@ from fanout.simulator.process import SimulatedAccount
 
 HERE = Path(__file__).parent
 NONE = "\N{EN DASH}"
-OURS = {"fanout": "declared", "fanout-client": "client"}
+OURS = {"fanout": "declared", "fanout-client": "client", "fanout-pair": "declared"}
+PAIR = "fanout-pair"
+SECOND = 1_000
+"""What the second run's seed of a pair is more."""
 CLIENTS = (
     "gather-2", "gather-6", "semaphore-4", "semaphore-8", "semaphore-16",
     "aiolimiter-requests", "aiolimiter-tokens", "aiolimiter-tokens-80", *OURS,
 )  # fmt: skip
+ALONE = ",".join(client for client in CLIENTS if client != PAIR)
 POLL_SECONDS = 0.05
 EVERY_ENTRY = 100_000
+SEEDS = 3
 
 
 @dataclass
@@ -87,23 +100,31 @@ def run_one(
     workload: str, name: str, client: str, seed: int, options: argparse.Namespace
 ) -> Ran:
     """One client on one fresh account."""
-    condition, work = CONDITIONS[name], jobs(workload, seed)
+    condition = CONDITIONS[name]
+    seeds = [seed, seed + SECOND] if client == PAIR else [seed]
+    work = [job for one in seeds for job in jobs(workload, one)]
     with (
         tempfile.TemporaryDirectory() as folder,
         compare_account.start(condition, seed) as account,
     ):
-        result, trace = Path(folder, "result.json"), Path(folder, "trace.jsonl")
-        words = [workload, str(seed), str(result)]
+        trace = Path(folder, "trace.jsonl")
+        results = [Path(folder, f"result-{one}.json") for one in seeds]
         traced = options.trace and client in OURS
-        if traced:
-            words.append(str(trace))
         truth = Truth(account)
         if traced:
             truth.start()
-        made = command(client, account.url, words, mute=condition.mute)
+        made = []
+        for one, result in zip(seeds, results, strict=True):
+            words = [workload, str(one), str(result)]
+            if traced and one == seed:
+                words.append(str(trace))
+            made.append(command(client, account.url, words, mute=condition.mute))
         _watch(made, folder, account, condition, options.cap)
         samples = truth.stop() if traced else []
-        agents = json.loads(result.read_text("utf-8")) if result.exists() else None
+        agents = None
+        if all(result.exists() for result in results):
+            told = [json.loads(result.read_text("utf-8")) for result in results]
+            agents = [agent for part in told for agent in part]
         state = account.state(EVERY_ENTRY)
         ran = _judge(agents, state, work, condition)
         ran.workload, ran.condition, ran.client, ran.seed = workload, name, client, seed
@@ -116,39 +137,46 @@ def run_one(
 
 
 def _watch(
-    made: list[str],
+    made: list[list[str]],
     folder: str,
     account: SimulatedAccount,
     condition: Condition,
     cap: float,
 ) -> None:
-    """Run a client to its end, and let happen to the account what is to happen."""
+    """Run clients to their end, and let happen to the account what is to happen."""
     environ = os.environ | {
         "ANTHROPIC_BASE_URL": account.url,
         "ANTHROPIC_API_KEY": "simulated",
         "NO_PROXY": "127.0.0.1",
     }
-    with Path(folder, "out").open("wb") as out:
-        child = subprocess.Popen(
-            made,
-            cwd=folder,
-            env=environ,
-            stdout=out,
-            stderr=out,
-            stdin=subprocess.DEVNULL,
-        )
+    children = []
+    for number, words in enumerate(made):
+        # A folder of its own: one run folder at a time belongs to one script.
+        own = Path(folder, f"client-{number}")
+        own.mkdir()
+        with Path(own, "out").open("wb") as out:
+            child = subprocess.Popen(
+                words,
+                cwd=own,
+                env=environ,
+                stdout=out,
+                stderr=out,
+                stdin=subprocess.DEVNULL,
+            )
+        children.append(child)
     try:
         end = time.monotonic() + cap
         due = condition.at > 0
-        while child.poll() is None and time.monotonic() < end:
+        while any(c.poll() is None for c in children) and time.monotonic() < end:
             time.sleep(POLL_SECONDS)
             if due and (first := account.state(1)["requests"]):
                 due = False
                 _stage(account, condition, first[0]["at"])
     finally:
-        if child.poll() is None:
-            child.kill()
-        child.wait()
+        for child in children:
+            if child.poll() is None:
+                child.kill()
+            child.wait()
 
 
 def _stage(account: SimulatedAccount, condition: Condition, began: float) -> None:
@@ -260,21 +288,53 @@ def reference(workload: str, seeds: int) -> str:
 def series(options: argparse.Namespace) -> list[Ran]:
     """All runs; seed by seed, so that the machine's mood meets all clients."""
     every: list[Ran] = []
-    for workload in options.workloads:
-        for name in options.conditions:
-            runs = [
-                run_and_tell(workload, name, client, seed, options)
-                for seed in range(1, options.seeds + 1)
-                for client in options.clients
-            ]
-            every += runs
-            known = {f"{r.bound:.1f} s by {r.bound_by}" for r in runs if r.lost == 0}
-            bounds = ", ".join(sorted(known)) or "unknown"
-            print(f"\n### {workload}, {name} (bound {bounds})\n")
-            if name == "plain":
-                print(reference(workload, options.seeds) + "\n")
-            print(table(runs), flush=True)
+    for part in options.parts:
+        runs = [
+            run_and_tell(part.workload, part.condition, client, seed, options)
+            for seed in range(1, options.seeds + 1)
+            for client in part.clients
+        ]
+        every += runs
+        known = {f"{r.bound:.1f} s by {r.bound_by}" for r in runs if r.lost == 0}
+        bounds = ", ".join(sorted(known)) or "unknown"
+        print(f"\n### {part.workload}, {part.condition} (bound {bounds})\n")
+        if part.condition == "plain":
+            print(reference(part.workload, options.seeds) + "\n")
+        print(table(runs), flush=True)
     return every
+
+
+def summary(runs: list[Ran]) -> str:
+    """Makespan over bound of all cells, 429s behind it; what lost agents is named."""
+    clients = list(dict.fromkeys(run.client for run in runs))
+    lines = [
+        "| makespan / bound (429s) | " + " | ".join(clients) + " |",
+        "|---" + "|--:" * len(clients) + "|",
+    ]
+    for workload, name in dict.fromkeys((r.workload, r.condition) for r in runs):
+        cells = []
+        for client in clients:
+            mine = [
+                run
+                for run in runs
+                if (run.workload, run.condition, run.client) == (workload, name, client)
+            ]
+            cells.append(_cell(mine))
+        lines.append(f"| {workload}, {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _cell(runs: list[Ran]) -> str:
+    if not runs:
+        return NONE
+    refused = _middle([run.refused_429 for run in runs])
+    lost = [run.lost for run in runs]
+    if None in lost:
+        return f"unfinished ({refused})"
+    if any(lost):
+        return f"lost {_middle([n for n in lost if n is not None])} ({refused})"
+    ratios = [run.ratio for run in runs if run.ratio is not None]
+    return f"{_middle(ratios, '.2f')} ({refused})"
 
 
 def run_and_tell(
@@ -301,17 +361,26 @@ def understood(words: list[str] | None = None) -> argparse.Namespace:
     for option, known, default in (
         ("--workloads", tuple(WORK), "even,heavy,small,output,turns"),
         ("--conditions", tuple(CONDITIONS), "plain"),
-        ("--clients", CLIENTS, ",".join(CLIENTS)),
+        ("--clients", CLIENTS, ALONE),
     ):
         parser.add_argument(option, default=default, help=", ".join(known))
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, help=f"{SEEDS}; with --all 1")
     parser.add_argument(
         "--cap", type=float, default=300.0, help="seconds a run may take"
     )
-    parser.add_argument("--quick", action="store_true")
+    preset = parser.add_mutually_exclusive_group()
+    preset.add_argument("--quick", action="store_true")
+    preset.add_argument("--all", action="store_true", help="everything, once")
+    parser.add_argument(
+        "--virtual", action="store_true", help="long schedules on virtual time, too"
+    )
     parser.add_argument("--trace", action="store_true")
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args(words)
+    if options.all:
+        options.seeds = options.seeds or 1
+        options.clients = options.clients
+    options.seeds = options.seeds or SEEDS
     if options.quick:
         options.workloads, options.clients = "quick", "gather-2,fanout"
         options.seeds, options.cap = 1, 17.0
@@ -324,18 +393,28 @@ def understood(words: list[str] | None = None) -> argparse.Namespace:
                 f"no {name} {', '.join(unknown)}; there are {', '.join(known)}"
             )
         setattr(options, name, chosen)
+    options.parts = (
+        compare_plan.everything(options.clients)
+        if options.all
+        else compare_plan.chosen(options.workloads, options.conditions, options.clients)
+    )
     return options
 
 
 def main() -> None:
     """Run it from the command line."""
     options = understood()
+    print(compare_plan.forecast(options.parts, options.seeds, options.cap), flush=True)
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     runs = series(options)
+    print(f"\n### All, median and range of {options.seeds} seeds\n\n{summary(runs)}")
     print(f"\nload average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     if options.json is not None:
         told = [asdict(run) | {"ratio": run.ratio} for run in runs]
         options.json.write_text(json.dumps(told, indent=1), "utf-8")
+    if options.virtual:
+        print("\n### Long schedules on virtual time\n", flush=True)
+        admission_virtual.main(options.seeds)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,7 @@
 
 The largest, over the three buckets, of the moment at which burst and refill so far
 reach what the work needs; and the longest agent's own path. Where limits change the
-refill is the integral of what they are, less what others use by the profile. What
-happens to capacity at a change is left out, so a bound may be a little low, never
-high.
+refill is the integral of what they are, less what others use by the profile.
 """
 
 from dataclasses import dataclass
@@ -60,8 +58,9 @@ def _bucket_seconds(name: str, total: float, condition: Condition) -> float:
         return seconds
     left = total - capacity - rate * condition.at
     if condition.halved:
-        # Others' share of the limit stays the same.
-        return condition.at + left / (rate / 2)
+        # What was used stays used, so half of the burst is gone as well. Others'
+        # share of the limit stays the same.
+        return condition.at + (left + capacity / 2) / (rate / 2)
     if condition.wall and name != "output_tokens":
         # What is written goes on in a wall; nothing new is admitted, and the
         # bucket can be full at its end at most.

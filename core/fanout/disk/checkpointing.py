@@ -81,7 +81,7 @@ def _content(fold: Fold) -> tuple[object, ...]:
         vars(fold.state),
         list(fold.state.rows),
         fold.recent.calls,
-        fold.recent.pools,
+        fold.recent.sent,
         fold.ends.where,
         list(pack_results(fold.harvest)),
         list(pack_talks(fold.harvest)),

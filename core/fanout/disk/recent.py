@@ -1,4 +1,9 @@
-"""The calls of a run's last minute, which the account still remembers."""
+"""What a run's last minute has used, which the account still remembers.
+
+Input and the request count from the moment a call was admitted, output from its end.
+What was under way at a kill counts by what it was admitted for: the service has most
+likely charged its input. Calls in batches have limits of their own.
+"""
 
 from collections import deque
 from collections.abc import Callable
@@ -20,12 +25,28 @@ MINUTE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """A call that was answered."""
+    """What was charged at one moment."""
 
     at: float
     """Wall-clock second."""
     pool: str
     usage: Usage
+    requests: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A call in flight."""
+
+    at: float
+    """Wall-clock second of its admission."""
+    pool: str
+    input: int
+    """Tokens it was admitted for."""
+
+    def spent(self, tokens: int) -> Spent:
+        """What it took when it was sent."""
+        return Spent(self.at, self.pool, Usage(tokens), 1)
 
 
 class Recent:
@@ -33,8 +54,8 @@ class Recent:
 
     def __init__(self) -> None:
         self.calls: deque[Spent] = deque()
-        self.pools: dict[int, str] = {}
-        """Pools of the calls in flight, by number."""
+        self.sent: dict[int, Sent] = {}
+        """Calls in flight, by number."""
         self._handlers: dict[type, Callable[[float, Any], None]] = {
             LifeStarted: self._life,
             CallAdmitted: self._admitted,
@@ -50,25 +71,31 @@ class Recent:
             handler(record.at, record.event)
 
     def since(self, at: float) -> list[Spent]:
-        """Return what was spent at `at` or later."""
-        return [spent for spent in self.calls if spent.at >= at]
+        """Return what was spent at `at` or later, the earliest first."""
+        flying = [sent.spent(sent.input) for sent in self.sent.values()]
+        late = [spent for spent in (*self.calls, *flying) if spent.at >= at]
+        return sorted(late, key=lambda spent: spent.at)
 
     def _life(self, _at: float, _event: LifeStarted) -> None:
-        self.pools.clear()
+        """What an earlier life left under way it never heard of again."""
+        self.calls += [sent.spent(sent.input) for sent in self.sent.values()]
+        self.sent.clear()
 
-    def _admitted(self, _at: float, event: CallAdmitted) -> None:
+    def _admitted(self, at: float, event: CallAdmitted) -> None:
         if event.batch is None:
-            # What goes out in batches takes nothing from a pool.
-            self.pools[event.call] = event.pool
+            self.sent[event.call] = Sent(at, event.pool, event.need.input)
 
     def _answered(self, at: float, event: CallAnswered) -> None:
-        pool = self.pools.pop(event.call, None)
-        if pool is None:
-            return
-        calls = self.calls
-        calls.append(Spent(at, pool, event.usage))
-        while calls[0].at < at - MINUTE:
-            calls.popleft()
+        self._end(at, event.call, event.usage)
 
-    def _ended(self, _at: float, event: CallRefused | CallAbandoned) -> None:
-        self.pools.pop(event.call, None)
+    def _ended(self, at: float, event: CallRefused | CallAbandoned) -> None:
+        self._end(at, event.call, event.wasted)
+
+    def _end(self, at: float, call: int, usage: Usage) -> None:
+        sent = self.sent.pop(call, None)
+        if sent is None or not usage.total:
+            return
+        self.calls.append(sent.spent(usage.charged_input))
+        self.calls.append(Spent(at, sent.pool, Usage(0, usage.output_tokens)))
+        while self.calls[0].at < at - MINUTE:
+            self.calls.popleft()

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from aiolimiter import AsyncLimiter
 
 from fanout.decide.admission.line import Ticket
-from fanout.decide.admission.order import priority
-from fanout.decide.admission.retry import Verdict, classify, next_try
+from fanout.decide.admission.retry import Verdict, classify
 from fanout.decide.budget import Purse
 from fanout.decide.contexts import too_large
 from fanout.decide.losses import failed, given_up
@@ -47,6 +46,8 @@ class _Flying:
     given_up: bool = False
     ends_row: bool = False
     """The row is given up, not only its call: what came anyway changes nothing."""
+    again: bool = False
+    """It was not sent, and waits in line again."""
 
 
 class Calls:
@@ -88,7 +89,11 @@ class Calls:
         if refusal is not None:
             request.on_final(request, MissingKind.REJECTED, *refusal)
             return
-        ticket = self._ticket(request, ready)
+        # The account prices the ask anew until it starts, by what it has learned.
+        request.need = core.estimator.price(request.asks())
+        order = core.state.rows[request.row].order
+        past = request.past(core.estimator.paths, core.clock.now())
+        ticket = request.ticket(request.need, order=order, past=past, ready=ready)
         models = self.models.seen(request.pool, request.model)
         core.account.name_models(request.pool, models)
         reads = ticket.need.input + ticket.need.cached
@@ -98,26 +103,6 @@ class Calls:
             return
         self._waiting[request.row] = request
         core.account.enqueue(ticket, core.clock.now())
-
-    def _ticket(self, request: Request, ready: float) -> Ticket:
-        row = self._core.state.rows[request.row]
-        # The account prices the ask anew until it starts, by what it has learned.
-        asked = request.asks()
-        request.need = self._core.estimator.price(asked)
-        return Ticket(
-            row=request.row,
-            pool=request.pool,
-            need=request.need,
-            priority=priority(
-                throttled=request.tries.limits + request.tries.troubles > 0,
-                turns_done=request.turn - 1,
-                order=row.order,
-                past=request.past(self._core.estimator.paths, self._core.clock.now()),
-            ),
-            ask=asked,
-            prefix=request.prefix,
-            ready=ready,
-        )
 
     def give_up(self, row: RowId, kind: MissingKind, reason: str) -> bool:
         """Take a row's call back; says whether one is in flight.
@@ -142,6 +127,14 @@ class Calls:
             if not (unsent_only and flying.sent):
                 self._give_up(call, flying, kind, reason, ends_row=False)
 
+    def take_unsent_back(self, reason: str) -> None:
+        """Put calls that were admitted and not yet sent back into the line."""
+        for call, flying in self._flying.items():
+            if not flying.sent and not flying.given_up:
+                kind = MissingKind.CANCELLED
+                self._give_up(call, flying, kind, reason, ends_row=False)
+                flying.again = True
+
     def _give_up(
         self,
         call: int,
@@ -155,17 +148,12 @@ class Calls:
         first = not flying.given_up
         flying.kind, flying.reason, flying.given_up = kind, reason, True
         flying.ends_row = flying.ends_row or ends_row
+        flying.again = False
         if flying.task is not None:
             flying.task.cancel()
         elif first:
             # Its intent is on the way to the disk, and may never arrive.
             self._core.put(Came(flying.request.row, call, None, sent=False))
-
-    def slept(self, seconds: float) -> None:
-        """Rows did not try anything while the machine slept: it does not count."""
-        flying = (flying.request for flying in self._flying.values())
-        for request in (*self._waiting.values(), *flying):
-            request.tries = request.tries.later(seconds)
 
     async def renew(self, text: str) -> None:
         """Have what flies cut, and connections opened anew."""
@@ -299,7 +287,10 @@ class Calls:
                 in_doubt=doubt,
             )
         )
-        request.on_final(request, flying.kind, flying.reason, None)
+        if flying.again and not message.sent:
+            self.ask(request)
+        else:
+            request.on_final(request, flying.kind, flying.reason, None)
 
     def _answered(self, message: Came, request: Request, outcome: Answered) -> None:
         assert request.need is not None
@@ -337,8 +328,7 @@ class Calls:
     ) -> None:
         core, request = self._core, flying.request
         now = core.clock.now()
-        request.tries = request.tries.after(verdict, now)
-        retry = next_try(verdict, request.tries, now, self._chance)
+        retry = request.failed(verdict, core.account, now, self._chance)
         until = max(retry.at or now, now + (verdict.retry_after or 0.0))
         assert request.need is not None, "admitted without a need"
         wasted, doubt = failed(request.need, outcome)
@@ -370,6 +360,9 @@ class Calls:
             request.on_final(request, MissingKind.TRUNCATED, reason, outcome)
         else:
             self.ask(request, ready=retry.at)
+        away = core.account.given_up(now)
+        if away:
+            self._end_waiting(MissingKind.TIMEOUT, away, outcome)
 
     def _final(
         self,
@@ -381,10 +374,20 @@ class Calls:
         """End a request for good, and all that would fail in the same way."""
         unknown = self.models.learn(request.model, outcome, reason)
         request.on_final(request, kind, unknown or reason, outcome)
-        if not unknown:
-            return
+        if unknown:
+            self._end_waiting(kind, unknown, outcome, model=request.model)
+
+    def _end_waiting(
+        self,
+        kind: MissingKind,
+        reason: str,
+        outcome: Refused | Broken,
+        *,
+        model: str | None = None,
+    ) -> None:
+        """End what waits and would come to nothing: all, or what is for a model."""
         for row, waiting in list(self._waiting.items()):
-            if waiting.model == request.model:
+            if model in {None, waiting.model}:
                 self._waiting.pop(row, None)
                 self._core.account.withdraw(row)
-                waiting.on_final(waiting, kind, unknown, outcome)
+                waiting.on_final(waiting, kind, reason, outcome)

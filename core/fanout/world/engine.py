@@ -259,6 +259,8 @@ class Engine:
     def _pause(self, *, paused: bool) -> None:
         if self.core.state.paused != paused and not self.desks.stopping.over:
             self.core.record(RunPaused() if paused else RunResumed())
+            if paused:
+                self.desks.calls.take_unsent_back("paused before it was sent")
 
     def _set_ceiling(self, ceiling: int | None) -> None:
         if ceiling is not None:
@@ -331,7 +333,7 @@ class Engine:
         self.core.record(
             Noted(source="engine", text=f"{text}: connections are opened anew")
         )
-        self.desks.calls.slept(message.seconds)
+        self.core.account.slept(message.seconds)
         self.core.spawn(self.desks.calls.renew(text), "connect anew")
 
     def _close(self, _: object) -> None:

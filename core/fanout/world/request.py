@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from fanout.decide.admission.line import Ask
+from fanout.decide.admission.account import Account
+from fanout.decide.admission.line import Ask, Ticket
+from fanout.decide.admission.order import priority
 from fanout.decide.admission.paths import Past, Paths
-from fanout.decide.admission.retry import Tries
+from fanout.decide.admission.retry import Retry, Tries, Verdict, next_try
 from fanout.words.model import MissingKind, Need, RowId, Usage
 from fanout.words.outcome import Answered, Outcome
 
@@ -103,4 +105,40 @@ class Request:
             seconds=outcome.seconds,
             goes_on=outcome.message.get("stop_reason") in GOES_ON,
             now=now,
+        )
+
+    def ticket(self, need: Need, *, order: int, past: Past, ready: float) -> Ticket:
+        """Its place in the line; `ready` is the second before which it has none."""
+        return Ticket(
+            row=self.row,
+            pool=self.pool,
+            need=need,
+            priority=priority(
+                throttled=self.tries.limits + self.tries.troubles > 0,
+                turns_done=self.turn - 1,
+                order=order,
+                past=past,
+            ),
+            ask=self.asks(),
+            prefix=self.prefix,
+            ready=ready,
+        )
+
+    def failed(
+        self,
+        verdict: Verdict,
+        account: Account,
+        now: float,
+        chance: Callable[[], float],
+    ) -> Retry:
+        """Note a failure, and say whether and when the call is tried again."""
+        open_seconds = account.open_seconds(now)
+        self.tries = self.tries.after(verdict, open_seconds)
+        return next_try(
+            verdict,
+            self.tries,
+            now,
+            chance,
+            open_seconds=open_seconds,
+            away=account.breaker.open,
         )

@@ -92,15 +92,6 @@ def test_cache_reads_are_shown_and_not_charged() -> None:
     assert view.buckets[1].spent == 101  # the first call had one
 
 
-def test_an_earlier_life_fills_the_trailing_minute() -> None:
-    desk = Desk()
-    desk.books.restore(20.0, "m", Usage(3_000, 700), 100.0)
-    desk.books.restore(70.0, "m", Usage(9_999, 9_999), 100.0)
-    spent = [bucket.spent for bucket in desk.books.views(100.0)[0].buckets]
-    assert spent == [1, 3_000, 700]
-    assert [b.spent for b in desk.books.views(150.0)[0].buckets] == [0, 0, 0]
-
-
 BAD = st.one_of(st.none(), st.integers(-5, 10**13))
 RESET = st.one_of(st.none(), st.floats(-1e12, 1e12))
 TRIPLES = st.dictionaries(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from fanout.decide.admission.clock import OpenSeconds
 from fanout.decide.admission.retry import Tries, Verdict, classify, next_try
 from fanout.words.model import Cause, Dimension, MissingKind, Usage
 from fanout.words.outcome import Answered, Broken, Limits, Refused, Triple
@@ -109,6 +110,18 @@ def test_what_is_final_says_for_whom(outcome: Refused, stops: bool) -> None:
     assert str(outcome.status) in verdict.reason
 
 
+def test_a_spend_limit_says_until_when() -> None:
+    bare = classify(refused(429, LIMITED, code="enforced_spend_limit_reached"))
+    assert bare.reason.endswith("00:00 UTC on the first day of the next month")
+    told = refused(
+        429,
+        LIMITED,
+        code="enforced_spend_limit_reached",
+        message="Access returns at 00:00 UTC on the first.",
+    )
+    assert classify(told).reason.count("00:00 UTC") == 1
+
+
 def test_an_answer_means_nothing_bad() -> None:
     answer = Answered(
         message={}, usage=Usage(1, 1), request_id=None, limits=Limits(), seconds=1
@@ -184,16 +197,23 @@ def test_a_call_that_takes_too_long_is_tried_once_more() -> None:
     assert "2 times; --timeout call=" in retry.reason
 
 
-def test_a_sleep_is_no_trouble_and_takes_no_time() -> None:
-    """A row in trouble for 50 minutes has as many left after a night."""
-    service = classify(refused(529, "overloaded_error"))
-    history = Tries().after(service, 0.0)
+def test_only_time_in_which_something_could_be_sent_is_time_of_trouble() -> None:
+    """A night asleep, an hour of pause: a row has as many minutes left after it."""
+    clock = OpenSeconds()
+    clock.set(100.0, is_open=True)
+    assert clock.at(400.0) == 300.0
+    clock.set(400.0, is_open=False)
+    assert clock.at(4_000.0) == 300.0
+    clock.slept(1_000.0)
+    clock.set(5_000.0, is_open=True)
+    assert clock.at(34_000.0) == 29_300.0
+    clock.slept(28_800.0)
+    assert clock.at(34_000.0) == 500.0
+
+
+def test_a_call_cut_by_a_sleep_is_sent_again_as_if_nothing_had_been() -> None:
     slept = classify(Broken(stage="stream", message="the machine slept", slept=True))
-    after = history.later(28_800.0).after(slept, 31_000.0)
-    assert after == history.later(28_800.0)
+    history = Tries(trouble_since=100.0, troubles=3)
+    after = history.after(slept, 3_100.0)
+    assert (after.trouble_since, after.troubles) == (100.0, 3)
     assert next_try(slept, after, 31_000.0, lambda: 0.5).at == 31_000.0
-    again = after.after(service, 31_800.0)
-    assert next_try(service, again, 31_800.0, lambda: 0.5).at is not None
-    assert (
-        next_try(service, again, 33_000.0, lambda: 0.5).missing is MissingKind.TIMEOUT
-    )

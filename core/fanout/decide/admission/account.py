@@ -23,20 +23,25 @@ from collections.abc import Callable, Iterable
 
 from fanout.decide.admission.breaker import Breaker
 from fanout.decide.admission.ceiling import MOST, Ceiling
-from fanout.decide.admission.clock import ServerClock
+from fanout.decide.admission.clock import OpenSeconds, ServerClock
 from fanout.decide.admission.estimate import Estimator
 from fanout.decide.admission.flight import Flight, produced_by
 from fanout.decide.admission.line import Ticket
 from fanout.decide.admission.pool import Pool
-from fanout.decide.admission.retry import LIMIT_CAUSES, TROUBLE_CAUSES, Verdict
+from fanout.decide.admission.retry import (
+    LIMIT_CAUSES,
+    TROUBLE_CAUSES,
+    TROUBLE_SECONDS_MAX,
+    Verdict,
+    announced,
+    was_away,
+)
+from fanout.decide.admission.said import SaidLimit, said_limit
 from fanout.decide.admission.views import limits_of, pool_view
 from fanout.words.events import LimitsLearned
 from fanout.words.model import Cause, Dimension, RowId, Usage, Wait
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
 from fanout.words.snapshot import CeilingView, PoolView
-
-# Any wait of a minute is announced: a run that is silent for longer looks hung.
-ANNOUNCE_SECONDS = 60.0
 
 __all__ = ["Account", "Ticket"]
 
@@ -56,6 +61,7 @@ class Account:
         self.chance = chance
         self.pools: dict[str, Pool] = {}
         self.clock = ServerClock()
+        self._open = OpenSeconds()
         self.breaker = Breaker(chance)
         self.ceiling = Ceiling(most=ceiling_max)
         self.estimator = estimator or Estimator()
@@ -67,7 +73,7 @@ class Account:
         self._notes: list[str] = []
         self._noted: set[str] = set()
         for limits in known:
-            self._suppose(limits, now)
+            self.pool(limits.pool).suppose(limits, now)
 
     # The line.
 
@@ -198,13 +204,6 @@ class Account:
                 pool.settle(flight, flight.produced, now, refund=refund)
         self.breaker.ended(call)
 
-    def restore(self, age: float, pool: str, usage: Usage, now: float) -> None:
-        """Charge what an earlier life used `age` seconds ago."""
-        minutes, at = self.pool(pool).minutes, now - age
-        minutes[Dimension.REQUESTS].add_earlier(at, 1)
-        minutes[Dimension.INPUT].add_earlier(at, usage.charged_input)
-        minutes[Dimension.OUTPUT].add_earlier(at, usage.output_tokens)
-
     def hold_again(
         self, pool: str, wait: Wait, at: float, now: float, wall: float
     ) -> None:
@@ -213,15 +212,7 @@ class Account:
         # A clock that was set back must not make it longer than it was.
         left = min(until - wall, until - at)
         if left > 0:
-            hold = self.pool(pool).hold
-            hold.refused(
-                wait.cause,
-                now,
-                generation=hold.generation,
-                retry_after=left,
-                chance=self.chance,
-                detail=wait.detail,
-            )
+            self.pool(pool).hold.keep(wait, now + left, self.chance)
 
     # What people and the engine ask.
 
@@ -234,10 +225,27 @@ class Account:
         if lift and ceiling is not None:
             self.ceiling.lift(ceiling)
 
-    @property
-    def trouble_since(self) -> float | None:
-        """Since when the service has been failing; None while it answers."""
-        return self.breaker.since
+    def open_seconds(self, now: float) -> float:
+        """The clock of `Tries`: it stands still while nothing could be sent."""
+        return self._open.at(now)
+
+    def slept(self, seconds: float) -> None:
+        """Nothing was tried while the machine slept: it is no time of trouble."""
+        self._open.slept(seconds)
+
+    def planned(self, now: float, *, is_open: bool) -> None:
+        """A plan left things so: whether calls can be sent from here on."""
+        waiting = [pool for pool in self.pools.values() if len(pool.line)]
+        held = bool(waiting) and all(pool.hold.active(now) for pool in waiting)
+        self._open.set(now, is_open=is_open and not held)
+
+    def given_up(self, now: float) -> str:
+        """Why rows wait no longer for a service that is away; empty while they do."""
+        breaker = self.breaker
+        if not breaker.open or breaker.since is None:
+            return ""
+        away = self.open_seconds(now) - breaker.since
+        return was_away(breaker.reason, away) if away > TROUBLE_SECONDS_MAX else ""
 
     def waiting(self, pool: str) -> tuple[RowId, ...]:
         """A pool's rows in the order in which they will be admitted."""
@@ -296,9 +304,9 @@ class Account:
         else:
             self._keep(pool, flight, outcome.usage, now)
         if verdict.cause in LIMIT_CAUSES:
-            self._limited(pool, flight, verdict, now)
+            self._limited(pool, flight, verdict, now, told=bool(outcome.limits.triples))
         elif verdict.cause in TROUBLE_CAUSES:
-            self._trouble(flight, now)
+            self._trouble(flight, verdict, now)
             return
         self.breaker.worked(flight.call)
 
@@ -311,7 +319,7 @@ class Account:
         else:
             self._keep(pool, flight, outcome.usage, now)
         if verdict.cause in TROUBLE_CAUSES:
-            self._trouble(flight, now)
+            self._trouble(flight, verdict, now)
 
     def _keep(self, pool: Pool, flight: Flight, usage: Usage, now: float) -> None:
         """Settle a call that broke off: what it used was used."""
@@ -323,32 +331,41 @@ class Account:
         pool.settle(flight, produced_by(usage, flight), now, refund=False)
 
     def _limited(
-        self, pool: Pool, flight: Flight, verdict: Verdict, now: float
+        self, pool: Pool, flight: Flight, verdict: Verdict, now: float, *, told: bool
     ) -> None:
-        cause = verdict.cause or Cause.LIMIT
-        opened = pool.hold.refused(
-            cause,
-            now,
-            generation=flight.hold_generation,
-            retry_after=verdict.retry_after,
-            chance=self.chance,
-            detail=verdict.reason,
+        opened = pool.limited(
+            flight, verdict, now, clock=self.clock, chance=self.chance
         )
-        pool.seen = pool.seen or bool(verdict.retry_after)
-        if cause is Cause.RAMP and opened:
-            pool.ramp.refused(pool.accepted_input(now), now)
-        if cause in {Cause.CONCURRENCY, Cause.SERVER}:
+        said = said_limit(verdict.reason) if verdict.cause is Cause.LIMIT else None
+        if said is not None and not told:
+            self._said(pool, flight, said, now)
+        # Where nothing tells how much is left, the ceiling has to find it.
+        blind = verdict.cause is Cause.LIMIT and not pool.told and said is None
+        if blind or verdict.cause in {Cause.CONCURRENCY, Cause.SERVER}:
             self.ceiling.refused(
                 self.in_flight + 1, generation=flight.ceiling_generation, lasting=True
             )
-        if opened and (verdict.retry_after or 0.0) >= ANNOUNCE_SECONDS:
-            self._note(
-                f"{pool.name} waits {verdict.retry_after:.0f} s: {verdict.reason}"
-            )
+        if opened and (news := announced(verdict)):
+            self._note(f"{pool.name} {news}")
 
-    def _trouble(self, flight: Flight, now: float) -> None:
+    def _said(self, pool: Pool, flight: Flight, said: SaidLimit, now: float) -> None:
+        """No headers came, but the refusal's text names the limit it met."""
+        news = pool.buckets[said.dimension].limit != said.limit
+        text = f"{said.limit:,} {said.dimension} per minute"
+        if not pool.lacked(said, flight.ticket.need, now):
+            self._note(f"ignored a limit that more was let through than: {text}")
+        elif news:
+            self._note(f"no header tells the limits of {pool.name}; a 429 said {text}")
+            self._changed.add(pool.name)
+            self.ceiling.informed()
+
+    def _trouble(self, flight: Flight, verdict: Verdict, now: float) -> None:
         opened = self.breaker.failed(
-            flight.call, now, generation=flight.breaker_generation
+            flight.call,
+            now,
+            generation=flight.breaker_generation,
+            open_seconds=self.open_seconds(now),
+            reason=verdict.reason,
         )
         if opened:
             self.ceiling.refused(
@@ -367,25 +384,17 @@ class Account:
             return
         pool.seen = True
         for text in limits.ignored:
-            self._note(f"ignored a header that makes no sense, {text}")
+            name = text.partition(":")[0]
+            self._note(f"ignored a header that makes no sense, {text}", once=name)
         if limits.triples and pool.follow(limits, self.clock, flight, now):
             self._changed.add(pool.name)
             self.ceiling.informed()
 
-    def _note(self, text: str) -> None:
-        if text not in self._noted:
-            self._noted.add(text)
+    def _note(self, text: str, *, once: str = "") -> None:
+        """A line for the log; only the first that is about the same."""
+        if (about := once or text) not in self._noted:
+            self._noted.add(about)
             self._notes.append(text)
 
     def _stale(self, entry: tuple[float, int, Ticket]) -> bool:
         return self._later_rows.get(entry[2].row) != entry[1]
-
-    def _suppose(self, limits: LimitsLearned, now: float) -> None:
-        pool = self.pool(limits.pool)
-        for dimension, limit in (
-            (Dimension.REQUESTS, limits.requests),
-            (Dimension.INPUT, limits.input_tokens),
-            (Dimension.OUTPUT, limits.output_tokens),
-        ):
-            if limit:
-                pool.buckets[dimension].suppose(limit, now)

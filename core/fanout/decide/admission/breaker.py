@@ -23,7 +23,7 @@ SHARE_OF_LAST = 12
 # The first knock comes soon: most overloads last seconds.
 KNOCK_SECONDS_MIN = 1.0
 # Longer, and a run sleeps on after a wall of 15 minutes has fallen.
-KNOCK_SECONDS_MAX = 8.0
+KNOCK_SECONDS_MAX = 5.0
 
 
 class Breaker:
@@ -37,6 +37,7 @@ class Breaker:
         "generation",
         "knock",
         "knock_at",
+        "reason",
         "since",
     )
 
@@ -52,7 +53,9 @@ class Breaker:
         self.knock_at = -math.inf
         """Monotonic second of the next knock; in the past while closed."""
         self.since: float | None = None
-        """When the trouble began; None while the service answers."""
+        """Open second at which the trouble began; None while the service answers."""
+        self.reason = ""
+        """What the service said last."""
 
     @property
     def open(self) -> bool:
@@ -68,8 +71,21 @@ class Breaker:
         if self.open and self.knock is None:
             self.knock = call
 
-    def failed(self, call: int, now: float, *, generation: int) -> bool:
-        """Take in trouble of the service; True when it opened the breaker."""
+    def failed(
+        self,
+        call: int,
+        now: float,
+        *,
+        generation: int,
+        open_seconds: float | None = None,
+        reason: str = "",
+    ) -> bool:
+        """Take in trouble of the service; True when it opened the breaker.
+
+        `open_seconds` is `now` on the clock that stands still while nothing could
+        be sent; without one that never was so.
+        """
+        self.reason = reason or self.reason
         if self.open:
             if call == self.knock:
                 self.knock = None
@@ -78,7 +94,8 @@ class Breaker:
             return False
         if generation < self.generation:
             return False
-        self.since = now if self.since is None else self.since
+        clock = now if open_seconds is None else open_seconds
+        self.since = clock if self.since is None else self.since
         self._row += 1
         self._last.append(False)
         full = len(self._last) == SHARE_OF_LAST

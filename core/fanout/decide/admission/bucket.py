@@ -66,6 +66,10 @@ SURPRISE_FACTOR = 1.5
 # ... but never so much that nothing fits any more.
 SURPRISE_SHARE_MAX = 0.4
 
+# What an earlier life has used may be a debt or a burst larger than is known. Waited
+# for is this much of it; then a call asks, and its headers tell.
+RESTORED_DEBT_SECONDS = 4.0
+
 # Arithmetic noise, not tokens: without it a head that fits "in 0.0 s" spins.
 GRAIN = 1e-6
 
@@ -90,6 +94,8 @@ class Bucket:
         "_full_since",
         "_level",
         "_narrowed",
+        "_owed",
+        "_owed_at",
         "capacity",
         "capacity_most",
         "corrected",
@@ -118,6 +124,9 @@ class Bucket:
         self._full_since = -math.inf
         self._followed_at = -math.inf
         self._narrowed = False
+        self._owed = 0.0
+        """What an earlier life had taken and not got back by then."""
+        self._owed_at = -math.inf
 
     @property
     def known(self) -> bool:
@@ -306,11 +315,41 @@ class Bucket:
             self.corrected += lower_by
             self._set(self._level - lower_by, now)
 
-    def suppose(self, limit: int, now: float) -> None:
-        """Start with a limit of an earlier life; its burst is still unknown."""
+    def suppose(self, limit: int, now: float, burst: float = 0.0) -> None:
+        """Start with a limit that no header told; at least `burst` can be had at once.
+
+        The limit of an earlier life, or the one that a refusal names in its text.
+        """
         self.learn_limit(limit, now)
-        self.capacity = max(1.0, self.rate)
+        self.capacity = min(float(limit), max(1.0, self.rate, burst))
         self._level = min(self._level, self.capacity)
+
+    def owe(self, amount: float, at: float, now: float) -> None:
+        """Charge what an earlier life took at a past second; the earliest first.
+
+        What it was given at once is a burst that can be had; but a call larger than
+        the bucket goes when it is full, and shows its own size only. A life that was
+        kept waiting had taken all of its burst; one that was not had not.
+        """
+        if self.limit is None:
+            return
+        refilled = self.rate * max(0.0, at - self._owed_at)
+        before = max(0.0, self._owed - refilled)
+        self._owed, self._owed_at = before + amount, at
+        if before >= amount:
+            self.capacity = max(self.capacity, min(self._owed, float(self.limit)))
+        owed = max(0.0, self._owed - self.rate * max(0.0, now - at))
+        least = -RESTORED_DEBT_SECONDS * self.rate
+        self._set(max(least, self.capacity - owed), now)
+
+    def lacked(self, amount: float, now: float) -> None:
+        """A refusal without headers: the level is below `amount`.
+
+        Nothing is learned of others from it: no later figure could take it back.
+        """
+        self._advance(now)
+        if self._level > amount:
+            self._set(amount, now)
 
     def _narrow(self, least: float, most: float) -> None:
         low, high = least, most

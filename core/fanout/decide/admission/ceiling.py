@@ -90,8 +90,11 @@ class Ceiling:
         self.generation += 1
         before = min(self._auto, float(max(in_flight, 1)))
         near = lasting and before <= self._edge and before >= NEAR_EDGE * self._edge
+        was = self._auto
         self._auto = max(float(LEAST), before * (NEAR_CUT if near else FIRST_CUT))
-        self._threshold = self._auto if lasting else before
+        # After a bad moment growth is quick up to where it was, and not up to the
+        # few that happened to be out.
+        self._threshold = self._auto if lasting else was
         if lasting:
             self._edge = before
         return True

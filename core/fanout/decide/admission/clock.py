@@ -12,6 +12,7 @@ import math
 
 # How long headers may be on their way and still count as fresh.
 TRANSIT_SECONDS = 0.5
+MINUTE = 60.0
 # So many old dates in a row are not old dates: the server's clock was set back.
 STALE_IN_A_ROW_MAX = 5
 
@@ -45,3 +46,47 @@ class ServerClock:
     def latest(self, now: float) -> float | None:
         """The server's time at `now`, at most."""
         return now + self._most if math.isfinite(self._most) else None
+
+    def minute_ends_in(self, now: float, said: float | None) -> float | None:
+        """Seconds to the server's next minute boundary; None while unknown.
+
+        `said` is a `retry-after` that means the same, rounded up to whole seconds.
+        Never too early: what is sent before the boundary belongs to the old minute.
+        """
+        earliest = self.earliest(now)
+        told = said if said is not None and 0 < said <= MINUTE else None
+        if earliest is None:
+            return told
+        ends_in = MINUTE - earliest % MINUTE
+        if told is None:
+            return ends_in
+        return ends_in if told - 1 <= ends_in <= told else told
+
+
+class OpenSeconds:
+    """Seconds in which calls could have been sent.
+
+    A run that is paused, or whose limits are met, does not wait for the service
+    to come back; that time is not counted against it.
+    """
+
+    __slots__ = ("_at", "_open", "_seconds")
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+        self._at = -math.inf
+        self._open = False
+
+    def at(self, now: float) -> float:
+        """The count at a monotonic second."""
+        return self._seconds + max(0.0, now - self._at if self._open else 0.0)
+
+    def set(self, now: float, *, is_open: bool) -> None:
+        """From `now` on calls can be sent, or cannot."""
+        self._seconds = self.at(now)
+        self._at, self._open = now, is_open
+
+    def slept(self, seconds: float) -> None:
+        """The clock of `now` went on, and nothing could be sent."""
+        if self._open:
+            self._seconds -= seconds

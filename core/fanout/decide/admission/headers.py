@@ -31,6 +31,15 @@ MONTHS = {
     name: number for number, name in enumerate(NAMES_OF_MONTHS.split(" "), start=1)
 }
 
+# Tokens remaining are rounded to thousands, and may so be more than the limit.
+ROUNDED = 1000
+# A bucket that is full shows the present second. Nor is one hours in debt: the
+# largest call there is takes the smallest account half an hour into it.
+RESET_PAST_MAX = 60.0
+RESET_AHEAD_MAX = 3600.0
+# A date that no calendar shows any more; waiting for it is waiting for ever.
+RETRY_AFTER_MAX = 1e10
+
 # A limit beyond this is a typing error of somebody's proxy; believing it would
 # make every level arithmetic lose its precision.
 FIGURE_MAX = 10**12
@@ -39,24 +48,30 @@ FIGURE_MAX = 10**12
 def read_limits(headers: Mapping[str, str]) -> Limits:
     """The triples and the server's clock; `headers` has lower-cased names."""
     ignored: list[str] = []
-    triples: dict[Dimension, Triple] = {}
-    for dimension, name in NAMES.items():
-        triple = _triple(headers, f"{PREFIX}{name}", ignored)
-        if triple != Triple(None, None, None):
-            triples[dimension] = triple
     date = headers.get("date")
     seconds = None if date is None else _http_date(date)
     if date is not None and seconds is None:
         ignored.append(_shown("date", date))
+    triples: dict[Dimension, Triple] = {}
+    for dimension, name in NAMES.items():
+        triple = _triple(headers, f"{PREFIX}{name}", seconds, ignored)
+        if triple != Triple(None, None, None):
+            triples[dimension] = triple
     return Limits(triples=triples, date=seconds, ignored=tuple(ignored))
 
 
 def read_retry_after(headers: Mapping[str, str], *, wall: float) -> float | None:
     """Seconds to wait, whichever form they were sent in; None where senseless.
 
-    The value is obeyed however large it is. A date is measured on the server's
-    own clock where `date` tells it, so that a skewed clock here does not matter.
+    The value is obeyed however large it is, as long as a calendar can show it. A
+    date is measured on the server's own clock where `date` tells it, so that a
+    skewed clock here does not matter.
     """
+    seconds = _retry_after(headers, wall)
+    return None if seconds is None else min(seconds, RETRY_AFTER_MAX)
+
+
+def _retry_after(headers: Mapping[str, str], wall: float) -> float | None:
     ms = _number(headers.get("retry-after-ms"))
     if ms is not None:
         return ms / 1000
@@ -73,17 +88,33 @@ def read_retry_after(headers: Mapping[str, str], *, wall: float) -> float | None
     return max(0.0, until - (wall if server_now is None else server_now))
 
 
-def _triple(headers: Mapping[str, str], name: str, ignored: list[str]) -> Triple:
+def _triple(
+    headers: Mapping[str, str], name: str, date: float | None, ignored: list[str]
+) -> Triple:
     limit = _count(headers, f"{name}-limit", ignored)
     if limit == 0:
         ignored.append(_shown(f"{name}-limit", "0"))
         limit = None
     remaining = _count(headers, f"{name}-remaining", ignored)
-    reset_text = headers.get(f"{name}-reset")
-    reset = None if reset_text is None else _instant(reset_text)
-    if reset_text is not None and reset is None:
-        ignored.append(_shown(f"{name}-reset", reset_text))
-    return Triple(limit, remaining, reset)
+    if remaining is not None and limit is not None and remaining > limit + ROUNDED:
+        ignored.append(_shown(f"{name}-remaining", str(remaining)))
+        remaining = None
+    return Triple(limit, remaining, _reset(headers, f"{name}-reset", date, ignored))
+
+
+def _reset(
+    headers: Mapping[str, str], name: str, date: float | None, ignored: list[str]
+) -> float | None:
+    text = headers.get(name)
+    if text is None:
+        return None
+    reset = _instant(text)
+    if reset is not None and date is not None:
+        ahead = reset - date
+        reset = reset if -RESET_PAST_MAX <= ahead <= RESET_AHEAD_MAX else None
+    if reset is None:
+        ignored.append(_shown(name, text))
+    return reset
 
 
 def _count(headers: Mapping[str, str], name: str, ignored: list[str]) -> int | None:

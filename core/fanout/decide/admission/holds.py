@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable
 
 from fanout.decide.admission.retry import backoff
-from fanout.words.model import Cause
+from fanout.words.model import Cause, Wait
 
 # Two of our runs on one account would otherwise come back in the same moment.
 JITTER_SECONDS = 0.2
@@ -79,6 +79,13 @@ class Hold:
             wait = backoff(self.strikes, chance)
         self.until = max(self.until, now + wait)
         return not late
+
+    def keep(self, wait: Wait, until: float, chance: Callable[[], float]) -> None:
+        """Go on with the hold of an earlier life; after it one call goes first."""
+        self.generation += 1
+        self.strikes = CAREFUL_STRIKES
+        self.cause, self.detail = wait.cause, wait.detail
+        self.until = until + JITTER_SECONDS * chance()
 
     def got_through(self, generation: int) -> None:
         """A call reached the service: one sent under this hold ends it."""

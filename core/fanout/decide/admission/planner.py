@@ -1,9 +1,9 @@
 """Who may send now, why the others wait, and when to look again.
 
 `plan` is the one place where that is decided. It reads an account and changes
-nothing in it (but for telling it the time); several starts of one plan count
-against each other in a `Draft`. The order of its questions is the order of the
-reasons a row can have for waiting:
+nothing in it (but for telling it the time, and whether calls can be sent); several
+starts of one plan count against each other in a `Draft`. The order of its
+questions is the order of the reasons a row can have for waiting:
 
 1. Is the run open? (pause, drain)
 2. Does the service answer at all? (breaker: one knock)
@@ -90,6 +90,7 @@ def plan(
 ) -> Decision:
     """Decide; the caller tells the account `admitted` for each start."""
     account.advance(now)
+    account.planned(now, is_open=open)
     waiting = [pool for pool in account.pools.values() if len(pool.line)]
     if not open:
         closed = Block(cause_if_closed or Cause.PAUSED)

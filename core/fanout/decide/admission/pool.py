@@ -15,7 +15,7 @@ speed.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from fanout.decide.admission.bucket import Bucket
@@ -27,9 +27,12 @@ from fanout.decide.admission.holds import Hold
 from fanout.decide.admission.line import Line
 from fanout.decide.admission.order import is_roomy
 from fanout.decide.admission.paths import Paths
-from fanout.decide.admission.ramp import Ramp
+from fanout.decide.admission.ramp import MINUTE, Ramp, Use
+from fanout.decide.admission.retry import Verdict
+from fanout.decide.admission.said import SaidLimit, SaidRamp, said_limit, said_ramp
 from fanout.decide.admission.window import TrailingMinute
-from fanout.words.model import Dimension, Need
+from fanout.words.events import LimitsLearned
+from fanout.words.model import Cause, Dimension, Need, Usage
 from fanout.words.outcome import Limits
 
 # A written prefix is kept for five minutes from the last request that used it.
@@ -41,8 +44,12 @@ SPEED_PRIOR = 200.0
 CALL_SECONDS_PRIOR = 10.0
 # The speed of a stream follows its phases within some tens of calls.
 SPEED_GAIN = 0.1
-
-SHORT_NEED = Need(0, 0, 0)
+# After a refusal that names the limit the bucket says how long to wait.
+SAID_SECONDS = 0.5
+# A limit that was passed this many times over in a minute is not the limit.
+INCREDIBLE = 2.5
+# Where a ramp's minute stands when nothing tells: half of it is over on average.
+RAMP_MINUTE_LEFT = 30.0
 
 
 @dataclass(slots=True)
@@ -81,10 +88,13 @@ class Pool:
         self.flights: dict[int, Flight] = {}
         self.seen = False
         """Whether any answer has told what there is to know about limits."""
+        self.told = False
+        """Whether a header has told how much of a known limit is left."""
         self.warm: dict[str, float] = {}
         """Prefixes by the monotonic second until which they are readable."""
         self.warming: dict[str, int] = {}
         """Prefixes by the call that writes them."""
+        self._first_sent = math.inf
         self._unsent = 0
         self._unsent_input = 0.0
         self._guessed = 0.0
@@ -94,7 +104,10 @@ class Pool:
         self._seconds = Average(CALL_SECONDS_PRIOR, 1.0)
 
     def arrange(self, now: float) -> None:
-        """Put the line into the order that its length calls for."""
+        """Put the line into the order that its length calls for, as time passes."""
+        if self.ramp.active:
+            limit = float(self.buckets[Dimension.INPUT].limit or math.inf)
+            self.ramp.follow(limit, now)
         roomy = is_roomy(
             drain_seconds=self._drain_seconds(),
             call_seconds=self._seconds.mean,
@@ -137,15 +150,6 @@ class Pool:
         """Expected output of all calls in flight that is not produced yet."""
         return max(0.0, self._output)
 
-    def accepted_input(self, now: float) -> float:
-        """Input of the trailing minute that the service has likely let through.
-
-        Of a burst that meets the ramp, half of what is not answered yet may be
-        refused as well.
-        """
-        spent = self.minutes[Dimension.INPUT].total(now)
-        return max(spent / 2, spent - self._guessed)
-
     @property
     def unsent(self) -> tuple[int, float]:
         """Requests and input admitted but not yet sent."""
@@ -172,6 +176,7 @@ class Pool:
         if flight.sent_at is not None:
             return
         flight.sent_at = now
+        self._first_sent = min(self._first_sent, now)
         need = flight.ticket.need
         self._unsent -= 1
         self._unsent_input -= need.input
@@ -250,14 +255,99 @@ class Pool:
         """Take in one header set; True when a limit became known or changed."""
         drain = len(self.flights) * self._speed
         sky = Sky(self.flights, self._guessed, drain)
-        return self.follower.follow(
+        news = self.follower.follow(
             limits, flight, now, buckets=self.buckets, clock=clock, sky=sky
         )
+        self.told = self.told or any(
+            triple.remaining is not None and self.buckets[dimension].known
+            for dimension, triple in limits.triples.items()
+        )
+        return news
+
+    def limited(
+        self,
+        flight: Flight,
+        verdict: Verdict,
+        now: float,
+        *,
+        clock: ServerClock,
+        chance: Callable[[], float],
+    ) -> bool:
+        """Take in a refusal for a limit, its reservation settled; True if it is news.
+
+        One refusal of a burst is: those that follow it join its hold.
+        """
+        retry_after = verdict.retry_after
+        if (
+            retry_after is None
+            and verdict.cause is Cause.LIMIT
+            and said_limit(verdict.reason)
+        ):
+            retry_after = SAID_SECONDS
+        news = self.hold.refused(
+            verdict.cause or Cause.LIMIT,
+            now,
+            generation=flight.hold_generation,
+            retry_after=retry_after,
+            chance=chance,
+            detail=verdict.reason,
+        )
+        self.seen = self.seen or bool(verdict.retry_after)
+        if verdict.cause is Cause.RAMP and news:
+            ends_in = clock.minute_ends_in(now, verdict.retry_after)
+            self._steep(now, ends_in, said_ramp(verdict.reason))
+        return news
+
+    def lacked(self, said: SaidLimit, need: Need, now: float) -> bool:
+        """Take in what a refusal without headers says was met; True if believed."""
+        bucket = self.buckets[said.dimension]
+        spent = float(self.minutes[said.dimension].total(now))
+        if said.dimension is Dimension.INPUT:
+            spent -= self._guessed
+        if spent > INCREDIBLE * said.limit:
+            return False
+        if bucket.limit != said.limit:
+            refilled = said.limit / MINUTE * min(MINUTE, now - self._first_sent)
+            bucket.suppose(said.limit, now, spent - refilled)
+        lacking = {Dimension.REQUESTS: 1, Dimension.INPUT: need.input}
+        bucket.lacked(lacking.get(said.dimension, 0), now)
+        return True
+
+    def suppose(self, limits: LimitsLearned, now: float) -> None:
+        """Begin with the limits that an earlier life has learned."""
+        for dimension, limit in (
+            (Dimension.REQUESTS, limits.requests),
+            (Dimension.INPUT, limits.input_tokens),
+            (Dimension.OUTPUT, limits.output_tokens),
+        ):
+            if limit:
+                self.buckets[dimension].suppose(limit, now)
+
+    def restore(self, usage: Usage, requests: int, at: float, now: float) -> None:
+        """Charge what an earlier life used at a past second; the earliest first."""
+        for dimension, amount in (
+            (Dimension.REQUESTS, requests),
+            (Dimension.INPUT, usage.charged_input),
+            (Dimension.OUTPUT, usage.output_tokens),
+        ):
+            if amount:
+                self.minutes[dimension].add_earlier(at, amount)
+                self.buckets[dimension].owe(amount, at, now)
+
+    def _steep(self, now: float, ends_in: float | None, said: SaidRamp | None) -> None:
+        if ends_in is None:
+            ends_in = RAMP_MINUTE_LEFT
+        spent = self.minutes[Dimension.INPUT].total(now, MINUTE - ends_in)
+        # Of a burst that meets the ramp what is not answered yet may be refused, too.
+        use = Use(spent, min(self._guessed, spent))
+        self.ramp.refused(use, now, ends_in=ends_in, said=said)
 
     def _charge(self, dimension: Dimension, amount: float, now: float) -> None:
         if amount:
             self.buckets[dimension].charge(amount, now)
             self.minutes[dimension].add(now, amount)
+            if dimension is Dimension.INPUT:
+                self.ramp.charge(amount, now)
 
     def _shorts(self, need: Need, draft: Draft, now: float) -> Iterable[Short]:
         requests = self.buckets[Dimension.REQUESTS]
@@ -278,11 +368,9 @@ class Pool:
             yield self._short_output(output, need, draft, now)
 
     def _short_ramp(self, need: Need, draft: Draft, now: float) -> Short:
-        limit = float(self.buckets[Dimension.INPUT].limit or math.inf)
-        spent = self.minutes[Dimension.INPUT].total(now)
-        spent += round(self._unsent_input + draft.input)
-        wait = self.ramp.wait(need.input, spent, now, limit)
-        free = self.ramp.allowed(now, limit) - spent
+        use = self.ramp.use(self._unsent_input + draft.input, self._guessed)
+        wait = self.ramp.wait(need.input, use, now)
+        free = self.ramp.allowed(use, need.input) - use.spent
         return Short(Dimension.INPUT, wait, need.input, free)
 
     def _short_output(

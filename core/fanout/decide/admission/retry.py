@@ -7,14 +7,15 @@ its call may be sent again: `next_try` answers with the row's own history.
 Read in this order: `error_code`, then `error.type` (also of an error event in a
 stream whose status was 200), then the status, then whether quota headers came
 along. Texts are matched only where the service sends nothing else: too many
-connections, the ramp, and a spend limit the user set.
+connections, the ramp, a spend limit the user set, and a limit whose headers a
+gateway has taken away.
 
 | outcome | cause | the row |
 |---|---|---|
-| 429 with quota headers or `retry-after` | LIMIT | waits with its pool |
+| 429 with quota headers, `retry-after` or a limit said | LIMIT | waits with its pool |
 | 429 `ramp_limit_exceeded` | RAMP | the same, and the pool's slope falls |
 | 429 "concurrent connections" | CONCURRENCY | the same, and the ceiling falls |
-| 429 with neither | SERVER | the same, and the ceiling falls |
+| 429 with none of them | SERVER | the same, and the ceiling falls |
 | 429 spend limit, 401, 402, own limit | - | `missing: account`; the run stops |
 | 529, `overloaded_error` | OVERLOADED | backs off, within a budget of time |
 | 408, 409, 5xx, other in-stream errors | SERVICE | the same |
@@ -25,19 +26,22 @@ connections, the ramp, and a spend limit the user set.
 
 Limits never use up attempts: a row that met forty 429s has failed at nothing.
 Trouble of the service is bounded by time and not by count, because a wall of
-15 minutes at quick refusals would exhaust any count.
+15 minutes at quick refusals would exhaust any count. The time is the service's
+own: `now` of a row's history stands still while nothing could have been sent
+(`Account.open_seconds`), so a pause of an hour is no hour of trouble.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from fanout.decide.admission.said import said_limit
 from fanout.words.model import Cause, MissingKind
 from fanout.words.outcome import Answered, Broken, Outcome, Refused
+from fanout.words.timeouts import duration
 
-SPEND_CODES = frozenset(
-    {"enforced_spend_limit_reached", "contract_spend_limit_reached"}
-)
+MONTHLY = "enforced_spend_limit_reached"
+SPEND_CODES = frozenset({MONTHLY, "contract_spend_limit_reached"})
 ACCOUNT_TYPES = frozenset({"authentication_error", "billing_error"})
 ACCOUNT_STATUSES = frozenset({401, 402})
 
@@ -61,13 +65,28 @@ TROUBLE_CAUSES = frozenset({Cause.OVERLOADED, Cause.SERVICE, Cause.NETWORK})
 # A call that was cut at its limit has been paid for; a second one says that it
 # does not fit into that limit.
 LATE_MAX = 2
+# Any wait of a minute is announced: a run that is silent for longer looks hung.
+ANNOUNCE_SECONDS = 60.0
+DAY = 86_400.0
+# As days a time is said from here on.
+DAYS_FROM = 3
+SPEND_ENDS = "; access returns at 00:00 UTC on the first day of the next month"
 # A wall of 15 minutes must end with everything done; an hour of it is news that
 # a person has to hear.
 TROUBLE_SECONDS_MAX = 3600.0
-# Shorter, and a hundred rows knock at an overloaded service every second.
-BACKOFF_SECONDS_MIN = 2.0
-# Longer, and rows sleep on after the service is back.
+# Half of it at least: what failed a moment ago fails again.
+BACKOFF_SECONDS_MIN = 1.0
+# A request that fails while others get through may be at fault itself; it is not
+# sent more often than this.
 BACKOFF_SECONDS_MAX = 60.0
+# A service that fails one call in ten fails some row three times in a row. While it
+# answers others such a row waits no longer than this ...
+UNLUCKY_SECONDS = 2.0
+# ... until luck no longer explains it.
+UNLUCKY_TIMES = 6
+# While the service is away the breaker spaces the calls. Rows that slept longer
+# than its knocks would sleep on when it is back.
+AWAY_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +112,7 @@ class Tries:
     """What happened so far to one call of a row; `after` gives the next one."""
 
     trouble_since: float | None = None
-    """Monotonic second of the first of an unbroken series of service troubles."""
+    """Open second of the first of an unbroken series of service troubles."""
     troubles: int = 0
     """How many there were in that series."""
     limits: int = 0
@@ -101,16 +120,13 @@ class Tries:
     late: int = 0
     """How often it was cut because it took longer than a call may take."""
 
-    def later(self, seconds: float) -> "Tries":
-        """The history with this much time taken out of it: nobody was awake."""
-        if self.trouble_since is None:
-            return self
-        return replace(self, trouble_since=self.trouble_since + seconds)
-
     def after(self, verdict: Verdict, now: float) -> "Tries":
-        """The history once `verdict` has happened; an answer starts it anew."""
+        """The history once `verdict` has happened; an answer starts it anew.
+
+        A limit ends a series of troubles: the service was there to refuse.
+        """
         if verdict.cause in LIMIT_CAUSES:
-            return replace(self, limits=self.limits + 1)
+            return Tries(limits=self.limits + 1)
         if verdict.cause in TROUBLE_CAUSES:
             since = now if self.trouble_since is None else self.trouble_since
             return replace(self, trouble_since=since, troubles=self.troubles + 1)
@@ -148,12 +164,16 @@ def next_try(
     now: float,
     chance: Callable[[], float],
     *,
+    open_seconds: float | None = None,
+    away: bool = False,
     trouble_max: float = TROUBLE_SECONDS_MAX,
 ) -> Retry:
     """When the row may be queued again; `history` includes this verdict.
 
     For limits that is now: the pool's hold keeps the row and all its neighbours,
-    so that whatever ends the hold early frees this row too.
+    so that whatever ends the hold early frees this row too. `open_seconds` is `now`
+    on the clock of the history (the same where nothing was ever closed), `away`
+    says that the breaker is open.
     """
     if verdict.missing is not None:
         return Retry(at=None, missing=verdict.missing, reason=verdict.reason)
@@ -162,20 +182,47 @@ def next_try(
         return Retry(at=None, missing=MissingKind.TIMEOUT, reason=reason)
     if verdict.cause not in TROUBLE_CAUSES:
         return Retry(at=now, reason=verdict.reason)
-    since = now if history.trouble_since is None else history.trouble_since
-    if now - since > trouble_max:
-        reason = f"{verdict.reason}; the service was away for {now - since:.0f} s"
+    clock = now if open_seconds is None else open_seconds
+    since = clock if history.trouble_since is None else history.trouble_since
+    if clock - since > trouble_max:
+        reason = was_away(verdict.reason, clock - since)
         return Retry(at=None, missing=MissingKind.TIMEOUT, reason=reason)
     if verdict.cut and history.troubles <= 1:
         return Retry(at=now, reason=verdict.reason)
-    wait = backoff(history.troubles, chance)
-    return Retry(at=now + max(wait, verdict.retry_after or 0.0), reason=verdict.reason)
+    wait = _trouble_wait(history.troubles, chance, away=away)
+    # Asked to wait for longer than it will be tried, it is tried once at the end.
+    asked = min(verdict.retry_after or 0.0, trouble_max - (clock - since) + 1)
+    return Retry(at=now + max(wait, asked), reason=verdict.reason)
+
+
+def was_away(reason: str, seconds: float) -> str:
+    """Why a row ends that has waited for the service for too long."""
+    return f"{reason}; the service was away for {seconds:.0f} s"
+
+
+def announced(verdict: Verdict) -> str:
+    """What the log says of a long `retry-after`; empty for a short one."""
+    seconds = verdict.retry_after or 0.0
+    if seconds < ANNOUNCE_SECONDS:
+        return ""
+    days = seconds / DAY
+    told = f"{days:,.0f} days" if days >= DAYS_FROM else duration(seconds)
+    return f"waits {told} (retry-after {seconds:.0f} s): {verdict.reason}"
 
 
 def backoff(count: int, chance: Callable[[], float]) -> float:
-    """Seconds to wait after the `count`-th trouble: doubling, half of it jitter."""
+    """Seconds to wait after the `count`-th failure: doubling, half of it jitter."""
     full = min(BACKOFF_SECONDS_MAX, BACKOFF_SECONDS_MIN * 2.0 ** min(count - 1, 10))
     return full / 2 + full / 2 * chance()
+
+
+def _trouble_wait(count: int, chance: Callable[[], float], *, away: bool) -> float:
+    """A row's own wait: short while it was unlucky, long once it may be at fault."""
+    if away:
+        return min(AWAY_SECONDS, backoff(count, chance))
+    if count <= UNLUCKY_TIMES:
+        return min(UNLUCKY_SECONDS, backoff(count, chance))
+    return backoff(count, chance)
 
 
 def _broken(outcome: Broken) -> Verdict:
@@ -197,9 +244,10 @@ def _broken(outcome: Broken) -> Verdict:
 def _refused(outcome: Refused) -> Verdict:
     kind = outcome.type or STATUS_TYPES.get(outcome.status, "")
     if _account_refuses(outcome, kind):
-        return Verdict(
-            missing=MissingKind.ACCOUNT, stops_run=True, reason=_said(outcome)
-        )
+        reason = _said(outcome)
+        if outcome.code == MONTHLY and "00:00 UTC" not in reason:
+            reason += SPEND_ENDS
+        return Verdict(missing=MissingKind.ACCOUNT, stops_run=True, reason=reason)
     cause = _cause(outcome, kind)
     if cause is None:
         return Verdict(missing=MissingKind.REJECTED, reason=_said(outcome))
@@ -235,9 +283,8 @@ def _limit_cause(outcome: Refused) -> Cause:
         return Cause.CONCURRENCY
     if any(ramp in text for ramp in RAMP_TEXTS):
         return Cause.RAMP
-    if outcome.limits.triples or outcome.retry_after is not None:
-        return Cause.LIMIT
-    return Cause.SERVER
+    told = outcome.limits.triples or outcome.retry_after is not None
+    return Cause.LIMIT if told or said_limit(outcome.message) else Cause.SERVER
 
 
 def _said(outcome: Refused) -> str:
