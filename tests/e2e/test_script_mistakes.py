@@ -217,6 +217,14 @@ MISTAKES: dict[str, Mistake] = {
         None,
         ("--max-tokens-total", "20000", "job.py"),
     ),
+    "changes an output after it was done": Mistake(
+        "async def main():\n"
+        "    done = await fanout.agent('Say it.', key='a', output='a.md')\n"
+        "    done.path.write_text('mine')\n",
+        0,
+        ("the output a.md of main/a has been changed since it was done",),
+        1,
+    ),
     "never awaits": Mistake(
         "async def main():\n    fanout.agent('x', key='a')\n    await work(2)\n",
         3,

@@ -91,7 +91,7 @@ class Report:
     partitions: tuple[Partition, ...]
     """In the order in which they were expected."""
     notes: tuple[str, ...] = ()
-    """What is wrong with the journal, if anything."""
+    """What is wrong with the journal, and which outputs are not as they were done."""
 
     @property
     def missing(self) -> list[Partition]:

@@ -66,7 +66,7 @@ def report_html(report: Report) -> str:
             _tokens(report),
             "<h2>Partitions</h2>",
             _partitions(report.partitions),
-            "".join(f"<p>Journal: {text(note)}</p>" for note in report.notes),
+            "".join(f"<p>To be noted: {text(note)}</p>" for note in report.notes),
             _origin(report),
         ]
     )

@@ -170,7 +170,7 @@ def _partitions(partitions: Iterable[Partition]) -> str:
 
 
 def _notes(notes: Sequence[str]) -> list[str]:
-    return ["## The journal", "\n".join(f"- {span(n)}" for n in notes)] if notes else []
+    return ["## To be noted", "\n".join(f"- {span(n)}" for n in notes)] if notes else []
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str | int]]) -> str:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fanout.disk.checkpointing import write_checkpoint
@@ -12,6 +12,7 @@ from fanout.disk.report import from_snapshot
 from fanout.disk.report_write import FORMATS, report_of, write_report
 from fanout.disk.results import write_results
 from fanout.errors import FanoutError
+from fanout.files.audit import moved
 from fanout.words.snapshot import Snapshot
 from fanout.world.clock import SystemClock
 from fanout_tui.command.say import write_raw
@@ -34,15 +35,18 @@ class Written:
     reports: list[Path]
     """What people are told of: what they asked for, else the one to read."""
     problems: list[str]
+    notes: list[str]
+    """Outputs that are not as they were checked."""
 
 
-def write_all(snapshot: Snapshot, asked: Sequence[Path]) -> Written:
-    """Write everything that is due at the end of a life."""
+def write_all(snapshot: Snapshot, asked: Sequence[Path], out: str) -> Written:
+    """Write everything that is due at the end of a life; outputs are below `out`."""
     problems = []
+    notes = moved(snapshot.rows.values(), out)
     folder = Path(snapshot.run.folder)
     paths = [*asked, *(folder / name for name in ALWAYS)]
     for path in paths:
-        said = _written(snapshot, path)
+        said = _written(snapshot, path, notes)
         if said.startswith("cannot"):
             problems.append(said)
     with suppress(OSError):  # without one the next look at the run takes longer
@@ -54,7 +58,7 @@ def write_all(snapshot: Snapshot, asked: Sequence[Path]) -> Written:
     except OSError as error:
         problems.append(f"cannot write the results: {error.strerror or error}")
     shown = asked or [folder / ALWAYS[1]]
-    return Written([path for path in shown if path.exists()], problems)
+    return Written([path for path in shown if path.exists()], problems, notes)
 
 
 def print_report(folder: Path, form: str) -> None:
@@ -63,8 +67,9 @@ def print_report(folder: Path, form: str) -> None:
     write_raw(FORMATS[form](report))
 
 
-def _written(snapshot: Snapshot, path: Path) -> str:
-    report = from_snapshot(snapshot, generated_at=snapshot.at)
+def _written(snapshot: Snapshot, path: Path, notes: Sequence[str] = ()) -> str:
+    made = from_snapshot(snapshot, generated_at=snapshot.at)
+    report = replace(made, notes=(*made.notes, *notes))
     try:
         write_report(report, path)
     except OSError as error:

@@ -234,7 +234,7 @@ def _end(life: Life, handle: Handle, options: Options, tampered: str) -> Ran:
         return _stuck(life, handle, snapshot)
     if _never_began(life, snapshot):
         return Ran(USAGE, snapshot)
-    written = write_all(snapshot, options.config.reports)
+    written = write_all(snapshot, options.config.reports, life.out.path)
     if not options.json:
         from fanout_tui.summary import summary  # noqa: PLC0415
 
@@ -242,6 +242,8 @@ def _end(life: Life, handle: Handle, options: Options, tampered: str) -> Ran:
         write(summary(snapshot, written.reports))
         if snapshot.end.result:
             write(snapshot.end.result)
+    for text in written.notes:
+        problem(text)
     for text in written.problems:
         problem(text, f"write it later with: fanout-tui report {snapshot.run.id}")
     _say_what_is_wrong(life, snapshot.end.reason)
