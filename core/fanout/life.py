@@ -297,17 +297,17 @@ class Life:
             keep=keeper(access, runs),
         )
 
-    def _earlier(self) -> Reuse | None:
-        if self._setting.config.fresh:
-            return None
+    def _earlier(self) -> Reuse:
         place, access = self._setting.place, self._setting.access
-        return find_reusable(
+        reuse = find_reusable(
             place.runs,
             script=self.info.script,
             endpoint=access.endpoint,
             simulated=access.simulated,
             current=place.folder,
         )
+        # What a fresh run ignores it may learn from.
+        return reuse.forgotten() if self._setting.config.fresh else reuse
 
     def _restore(self, order: Order, value: object, sha256: str | None) -> bool:
         assert order.output is not None, "nothing to restore"

@@ -97,4 +97,5 @@ def status_object(snapshot: Snapshot) -> dict[str, Any]:
             "529": snapshot.totals.refusals_529,
         },
         "dollars": snapshot.totals.dollars,
+        "left": None if snapshot.left is None else snapshot.left.as_dict(),
     }

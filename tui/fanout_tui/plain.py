@@ -8,6 +8,7 @@ the run matters more than what is said about it.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from fanout.decide.forecast.say import minutes, span
 from fanout.words.model import Row, RowId, Status
 from fanout.words.snapshot import Snapshot
 from fanout_tui.text import clock_time, one_line, plural, short_time, tokens
@@ -108,6 +109,11 @@ def status_text(snapshot: Snapshot) -> str:
                 text += f"  {bucket.dimension.value} {share}%"
     ceiling = snapshot.ceiling
     whose = "auto" if ceiling.user is None else "manual"
+    left = snapshot.left
+    if left is not None and left.rows and snapshot.end is None:
+        text += f"  {span(left.tokens.total, 'tokens')} left"
+        if left.seconds is not None:
+            text += f", {minutes(left.seconds.expected)}"
     return f"{text}  in flight {ceiling.in_flight}/{ceiling.limit} {whose}"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from fanout.decide.forecast.compare import compared, outcome
 from fanout.words.snapshot import Snapshot
 from fanout_tui.plain import encodable
 from fanout_tui.text import clock_time, cut_end, dollars, one_line, plural, tokens
@@ -72,8 +73,12 @@ def _spent(snapshot: Snapshot) -> list[str]:
     if totals.reused:
         text += f", {plural(totals.reused, 'row')} reused"
     throttled = totals.refusals_429 + totals.refusals_529
+    used = totals.useful + totals.wasted
+    end = moment(snapshot, snapshot.at)
+    told = outcome(compared(snapshot.foreseen, used, totals.dollars, end))
     return [
         f"{text}, {dollars(totals.dollars)}",
+        *([f"  forecast   {told}"] if told else []),
         (
             f"  throttled  {plural(throttled, 'time')} "
             f"(429 x {totals.refusals_429}, 529 x {totals.refusals_529})"

@@ -11,7 +11,7 @@ from fanout.decide.lifecycle import IllegalEvent
 from fanout.decide.open_batches import OpenBatches
 from fanout.decide.pricing import dollars
 from fanout.decide.sums import Ledger, minus
-from fanout.words.ahead import Forecasted
+from fanout.words.ahead import Forecasted, Foreseen
 from fanout.words.events import (
     CallAbandoned,
     CallAnswered,
@@ -74,6 +74,10 @@ class RunState:
         """Rows of this life that run again although they are known, and why."""
         self.forecast: Forecasted | None = None
         """What this life was last expected to take."""
+        self.first_forecast: Forecasted | None = None
+        """What it was expected to take before anything was spent."""
+        self.forecast_at = 0.0
+        """When that was said."""
         self.spent_before = NO_USAGE
         """What earlier lives had used, useful or not."""
 
@@ -81,6 +85,19 @@ class RunState:
     def run(self) -> str:
         """Id of the run; empty before its first life."""
         return "" if self.start is None else self.start.run
+
+    @property
+    def foreseen(self) -> Foreseen | None:
+        """What this life was said to take; None before anything was said."""
+        if self.forecast is None:
+            return None
+        return Foreseen(
+            first=self.first_forecast or self.forecast,
+            last=self.forecast,
+            at=self.forecast_at,
+            before=self.spent_before,
+            dollars_before=0.0 if not self.spent_before.total else None,
+        )
 
     @property
     def counts(self) -> Counts:

@@ -105,7 +105,7 @@ def _life_started(state: RunState, at: float, event: LifeStarted) -> None:
     state.ceiling = None
     state.stop = state.script_end = state.end = None
     state.again = {}
-    state.forecast = None
+    state.forecast = state.first_forecast = None
     ledger = state.ledger
     state.spent_before = ledger.useful.usage() + ledger.wasted.usage()
 

@@ -21,7 +21,9 @@ def _runs_again(state: RunState, _at: float, event: RunsAgain) -> None:
     state.again[event.row] = f"{event.why}{detail}"
 
 
-def _forecasted(state: RunState, _at: float, event: Forecasted) -> None:
+def _forecasted(state: RunState, at: float, event: Forecasted) -> None:
+    if state.forecast is None:
+        state.first_forecast, state.forecast_at = event, at
     state.forecast = event
 
 

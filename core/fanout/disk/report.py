@@ -12,9 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
+from fanout.decide.forecast.compare import compared, outcome
 from fanout.decide.pricing import dollars
 from fanout.decide.state import RunState
+from fanout.words.ahead import Foreseen
 from fanout.words.model import Row, RowId, Status, Usage
 from fanout.words.snapshot import Counts, Live, RunEnd, RunInfo, Snapshot, Totals
 
@@ -90,6 +93,8 @@ class Report:
     phases: tuple[PhaseSummary, ...]
     partitions: tuple[Partition, ...]
     """In the order in which they were expected."""
+    forecast: Mapping[str, Any] | None = None
+    """What this life was said to take, and what it took; None: nothing was said."""
     notes: tuple[str, ...] = ()
     """What is wrong with the journal, and which outputs are not as they were done."""
 
@@ -137,6 +142,12 @@ class Report:
         )
 
     @property
+    def expected_of(self) -> str:
+        """What it was said to take and what it took, as a sentence; may be empty."""
+        told = outcome(self.forecast)
+        return f"Forecast: {told}." if told else ""
+
+    @property
     def ran_again(self) -> str:
         """What earlier work knew and could not serve, as a sentence; may be empty."""
         causes = Counter(p.again.partition(": ")[0] for p in self.partitions if p.again)
@@ -168,6 +179,7 @@ def from_snapshot(snapshot: Snapshot, *, generated_at: float) -> Report:
         end=snapshot.end,
         live=snapshot.live,
         again=snapshot.again,
+        foreseen=snapshot.foreseen,
     )
 
 
@@ -206,6 +218,7 @@ def from_state(
         end=end,
         notes=tuple(notes),
         again=state.again,
+        foreseen=state.foreseen,
     )
 
 
@@ -222,6 +235,7 @@ def _report(
     notes: tuple[str, ...] = (),
     live: Mapping[RowId, Live] = MappingProxyType({}),
     again: Mapping[RowId, str] = MappingProxyType({}),
+    foreseen: Foreseen | None = None,
 ) -> Report:
     complete = end is not None and end.complete and counts.done == counts.expected
     killed = end is None and state in {"killed", "crashed"}
@@ -249,6 +263,12 @@ def _report(
         counts=counts,
         totals=totals,
         phases=_phases(phases, rows.values()),
+        forecast=compared(
+            foreseen,
+            totals.useful + totals.wasted,
+            totals.dollars,
+            max((row.since for row in rows.values()), default=generated_at),
+        ),
         partitions=tuple(
             _partition(row, live.get(row.id), again.get(row.id, ""))
             for row in rows.values()

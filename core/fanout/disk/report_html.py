@@ -142,7 +142,8 @@ def _tokens(report: Report) -> str:
         ((name, *usage.as_dict().values()) for name, usage in rows),
     )
     again = f"<p>{text(report.ran_again)}</p>" if report.ran_again else ""
-    return f"{table}<p>{text(report.throttles)}</p>{again}"
+    told = f"<p>{text(report.expected_of)}</p>" if report.expected_of else ""
+    return f"{table}<p>{text(report.throttles)}</p>{told}{again}"
 
 
 def _partitions(partitions: Iterable[Partition]) -> str:

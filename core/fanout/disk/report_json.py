@@ -58,6 +58,7 @@ def as_dict(report: Report) -> dict[str, Any]:
         "dollars": totals.dollars,
         "throttled": {"429": totals.refusals_429, "529": totals.refusals_529},
         "reused": totals.reused,
+        "forecast": report.forecast,
         "phases": [_phase(phase) for phase in report.phases],
         "partitions": [_partition(partition) for partition in report.partitions],
         "notes": list(report.notes),

@@ -52,6 +52,7 @@ def report_md(report: Report) -> str:
         "## Tokens",
         _tokens(report),
         report.throttles,
+        *([report.expected_of] if report.expected_of else []),
         *([span(report.ran_again)] if report.ran_again else []),
         "## Partitions",
         _partitions(report.partitions),

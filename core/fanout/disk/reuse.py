@@ -98,6 +98,13 @@ class Reuse:
             return USED_UP
         return difference(asked.parts(), parts_of(opening))
 
+    def forgotten(self) -> "Reuse":
+        """Serve nothing; keep only what is known of how much agents use."""
+        self._results.clear()
+        self._partials.clear()
+        self._asked.clear()
+        return self
+
     def add(self, harvests: Iterable[Harvest]) -> None:
         """Index what runs have left, the preferred run first."""
         by_run = {harvest.run: harvest for harvest in harvests}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fanout.words.model import RowId
+from fanout.words.model import RowId, Usage
 
 Json = Any
 """A JSON value: what a journal line can hold."""
@@ -43,3 +43,18 @@ class Forecasted:
     """The same in one sentence."""
     warns: bool = False
     """Earlier work was expected to serve, and nothing of it does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreseen:
+    """What there is to compare."""
+
+    first: Forecasted
+    """Of the first wave: what was known before anything was spent."""
+    last: Forecasted
+    """All waves together, each as it appeared."""
+    at: float
+    """Wall-clock second of the first."""
+    before: Usage
+    """What earlier lives had used."""
+    dollars_before: float | None = 0.0

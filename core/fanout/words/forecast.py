@@ -102,7 +102,7 @@ class PhaseForecast:
     dollars: Range | None
     """None: the price of the model is unknown."""
     seconds: float
-    """How long one such agent takes by itself, when nothing holds it up."""
+    """How long the longest of them takes, when nothing holds it up."""
 
     def __add__(self, other: "PhaseForecast") -> "PhaseForecast":
         return PhaseForecast(

@@ -8,8 +8,8 @@ from the decision that acted (`Gate`), never from a second calculation.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fanout.words.ahead import Forecasted
-from fanout.words.forecast import Asking
+from fanout.words.ahead import Foreseen
+from fanout.words.forecast import Asking, Forecast
 from fanout.words.model import Cause, Dimension, Row, RowId, Status, Usage
 
 
@@ -201,7 +201,9 @@ class Snapshot:
     """What a disk refuses, while it does: nothing new is sent."""
     again: Mapping[RowId, str] = field(default_factory=dict)
     """Rows that run again although earlier work knows them, and why."""
-    forecast: Forecasted | None = None
-    """What this life was last said to take, all its waves together."""
+    foreseen: Foreseen | None = None
+    """What this life was said to take."""
+    left: Forecast | None = None
+    """What is left to do, as far as it is known; None before anything was said."""
     asking: Asking | None = None
     """What somebody is asked before more is spent."""

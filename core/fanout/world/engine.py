@@ -85,6 +85,7 @@ class Engine:
         desks.waves.end = self._end
         desks.waves.stop = desks.question.stop = desks.stopping.stop
         publisher.asking = lambda: desks.question.asking
+        publisher.outlook = desks.waves.outlook
 
     def _table(self) -> dict[type, Callable[[Any], None]]:
         desks = self.desks

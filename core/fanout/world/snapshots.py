@@ -6,11 +6,13 @@ the disk itself is in trouble there is nothing to wait for, and it is shown.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from fanout.decide.admission.planner import gate
 from fanout.decide.budget import Purse
 from fanout.decide.run_state import standing
-from fanout.words.forecast import Asking
+from fanout.words.ahead import Foreseen
+from fanout.words.forecast import Asking, Forecast
 from fanout.words.snapshot import (
     CeilingView,
     Gate,
@@ -23,6 +25,7 @@ from fanout.words.snapshot import (
 from fanout.world.core import Core
 
 LOG_TAIL = 1_000
+LEFT_SECONDS = 1.0
 
 
 class Publisher:
@@ -38,6 +41,10 @@ class Publisher:
         """Set by whoever ended the run."""
         self.asking: Callable[[], Asking | None] = lambda: None
         """The question that is open; set by whoever asks."""
+        self.outlook: Callable[[], Forecast] = Forecast
+        """What is left to do; set by whoever knows."""
+        self._dollars_before = purse.dollars
+        self._seen: tuple[float, Forecast] | None = None
         self.crashed = False
         self.wanted = True
         """Somebody asked; set from any thread."""
@@ -82,9 +89,24 @@ class Publisher:
             end=self.end,
             disk=core.disk,
             again=dict(state.again),
-            forecast=state.forecast,
+            foreseen=self._foreseen(),
+            left=self._left(now),
             asking=self.asking(),
         )
+
+    def _foreseen(self) -> Foreseen | None:
+        known = self._core.state.foreseen
+        if known is None:
+            return None
+        return replace(known, dollars_before=self._dollars_before)
+
+    def _left(self, now: float) -> Forecast | None:
+        """What is left, worked out once a second at most."""
+        if self._core.state.forecast is None:
+            return None
+        if self._seen is None or now - self._seen[0] >= LEFT_SECONDS:
+            self._seen = now, self.outlook()
+        return self._seen[1]
 
     def admission(
         self, now: float

@@ -222,7 +222,8 @@ class Waves:
     def learned(self) -> None:
         """Limits became known, or changed: keep them for the next run's forecast."""
         core = self._core
-        pools, wall = _pools(core), core.clock.wall()
+        # The next run begins with full buckets.
+        pools, wall = _pools(core, full=True), core.clock.wall()
         if pools:
             core.spawn(self._keep(pools, wall), "keep the limits")
 
@@ -232,9 +233,9 @@ class Waves:
         await self._planning.threads(self._planning.keep, pools, wall)
 
 
-def _pools(core: Core) -> dict[str, Mapping[Dimension, Limit]]:
+def _pools(core: Core, *, full: bool = False) -> dict[str, Mapping[Dimension, Limit]]:
     views = core.account.views(core.clock.now())
-    return {view.name: found for view in views if (found := _pool(view))}
+    return {view.name: found for view in views if (found := _pool(view, full=full))}
 
 
 def limits_of(core: Core, known: Known) -> Limits:
@@ -252,10 +253,10 @@ def limits_of(core: Core, known: Known) -> Limits:
     )
 
 
-def _pool(view: PoolView) -> dict[Dimension, Limit]:
+def _pool(view: PoolView, *, full: bool) -> dict[Dimension, Limit]:
     found: dict[Dimension, Limit] = {}
     for bucket in view.buckets:
         if bucket.limit:
-            ready = bucket.free if bucket.free is not None else bucket.capacity
-            found[bucket.dimension] = Limit(per_minute=bucket.limit, ready=ready or 0.0)
+            held = bucket.capacity if full or bucket.free is None else bucket.free
+            found[bucket.dimension] = Limit(per_minute=bucket.limit, ready=held or 0.0)
     return found

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.decide.batching import POOL as BATCH
+from fanout.decide.forecast.compare import compared, outcome
 from fanout.decide.forecast.duration import (
     IN_FLIGHT,
     LONGEST,
@@ -23,6 +24,7 @@ from fanout.decide.forecast.outlook import Experience, Outlook
 from fanout.decide.forecast.prior import Kind, guess
 from fanout.decide.forecast.sample import Sample, Use, used
 from fanout.decide.forecast.say import Tally, figures, first_wave, minutes, tokens
+from fanout.words.ahead import Forecasted, Foreseen
 from fanout.words.events import (
     CallAnswered,
     Event,
@@ -469,3 +471,51 @@ def test_batches_cost_half_and_wait_for_no_bucket() -> None:
     assert both.seconds is not None
     assert live.seconds is not None
     assert both.seconds.expected == pytest.approx(live.seconds.expected)
+
+
+# -- afterwards ------------------------------------------------------------
+
+
+def foreseen(told: Told, **changes: Any) -> Foreseen:
+    said = Forecasted(
+        reused=96,
+        kept=0,
+        again={"its prompt changed": 2},
+        figures=told.see().as_dict(),
+        text="reuses 96, will run 6",
+    )
+    given: dict[str, Any] = {"first": said, "last": said, "at": 100.0, "before": ONE}
+    return Foreseen(**{**given, **changes})
+
+
+def test_the_end_compares_what_was_said_with_what_came() -> None:
+    told = learned(usage=Usage(30_000, 0))
+    for number in range(6):
+        told.ask(f"n{number}")
+    used = Usage(176_000 + ONE.input_tokens, ONE.output_tokens)
+    found = compared(foreseen(told), used, 0.35, 370.0)
+    assert found is not None
+    assert found["actual"]["tokens"]["total"] == 176_000
+    assert found["actual"] == {
+        "tokens": {**Usage(176_000).as_dict(), "total": 176_000},
+        "dollars": 0.35,
+        "seconds": 270.0,
+    }
+    assert outcome(found) == (
+        "180k tokens, $0.360, 3 min expected; 176k tokens, $0.350, 4 min used"
+    )
+
+
+def test_what_is_unknown_is_left_out_of_the_comparison() -> None:
+    told = Told()
+    told.ask("a", model="claude-nobody-9")
+    found = compared(foreseen(told, before=Usage()), ONE, None, 101.0)
+    assert found is not None
+    assert found["actual"]["dollars"] is None
+    assert "$" not in outcome(found)
+    assert compared(None, ONE, 1.0, 5.0) is None
+    assert outcome(None) == ""
+
+
+def test_nothing_that_ran_is_no_comparison() -> None:
+    assert outcome(compared(foreseen(Told()), ONE, 0.0, 101.0)) == ""

@@ -76,6 +76,8 @@ def assert_valid(value: Any, schema: dict[str, Any], at: str = "$") -> None:
     if "$ref" in schema:
         assert_valid(value, SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]], at)
     assert_plain(value, schema, at)
+    if value is None:
+        return
     for name in schema.get("required", ()):
         assert name in value, f"{at}.{name}"
     for name, inner in schema.get("properties", {}).items():

@@ -82,23 +82,24 @@ def _said(
         problem(end.text, end.error.hint)
         return USAGE
     plan = engine.desks.waves.plan
+    foreseen = snapshot.foreseen
+    told = None if foreseen is None else foreseen.last
     if options.json:
-        said = snapshot.forecast
         found = {
             "v": FORM,
             "t": round(snapshot.at, 3),
             "event": "forecast",
             "dry_run": True,
             "endpoint": access.endpoint,
-            "reused": 0 if said is None else said.reused,
-            "kept": 0 if said is None else said.kept,
-            "again": {} if said is None else dict(said.again),
+            "reused": 0 if told is None else told.reused,
+            "kept": 0 if told is None else told.kept,
+            "again": {} if told is None else dict(told.again),
             **plan.as_dict(),
         }
         write(json.dumps(found, ensure_ascii=True, separators=(",", ":")))
     else:
         name = snapshot.run.name
-        write("\n".join(plan_lines(name, access.endpoint, snapshot.forecast, plan)))
+        write("\n".join(plan_lines(name, access.endpoint, told, plan)))
     if end is not None and end.outcome in {"raised", "exited", "incomplete"}:
         warn(end.traceback.rstrip() or f"the script {end.outcome}: {end.text}")
         return SCRIPT_RAISED

@@ -150,7 +150,7 @@ def running() -> Snapshot:
     """In full flight, input tokens the bottleneck."""
     rows = _rows(done=34, running=14, throttled=3, missing=2, queued=47)
     rows = _with_error(rows)
-    return _snapshot(rows)
+    return replace(_snapshot(rows), left=_left(66))
 
 
 def _with_error(rows: dict[RowId, Row]) -> dict[RowId, Row]:
@@ -267,15 +267,13 @@ def complete() -> Snapshot:
     return _over(_rows(done=40), end)
 
 
-def asking() -> Snapshot:
-    """Much would be spent, and somebody is asked first."""
-    rows = _rows(done=12, queued=40)
-    waiting = frozenset(r.id for r in rows.values() if r.status is Status.QUEUED)
+def _left(rows: int) -> Forecast:
+    """What is left of a run at some moment."""
     phase = PhaseForecast(
         phase="audit",
         model=MODEL,
         pool=POOL,
-        rows=len(waiting),
+        rows=rows,
         learned=12,
         calls=Range(150, 184, 220),
         tokens=TokenRange(
@@ -287,12 +285,19 @@ def asking() -> Snapshot:
         dollars=Range(5.1, 6.2, 7.6),
         seconds=31.0,
     )
-    left = Forecast(
+    return Forecast(
         phases=(phase,),
         seconds=Range(150.0, 190.0, 240.0),
         binds=Dimension.INPUT.value,
         limits="as the service says",
     )
+
+
+def asking() -> Snapshot:
+    """Much would be spent, and somebody is asked first."""
+    rows = _rows(done=12, queued=40)
+    waiting = frozenset(r.id for r in rows.values() if r.status is Status.QUEUED)
+    left = _left(len(waiting))
     question = Asking(number=1, rows=waiting, left=left, spent=410_000, again=False)
     return replace(_snapshot(rows), gates={}, asking=question)
 

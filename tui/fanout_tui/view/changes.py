@@ -35,10 +35,10 @@ def changes(before: Snapshot | None, after: Snapshot) -> Iterator[Change]:
             yield Change("phase", after.at, data={"phase": phase})
     yield from _notes(before, after)
     yield from _limits(before, after)
-    if after.forecast is not None and (
-        before is None or before.forecast is not after.forecast
-    ):
-        yield _forecast(after.forecast, after.at)
+    said = None if after.foreseen is None else after.foreseen.last
+    known = None if before is None or before.foreseen is None else before.foreseen.last
+    if said is not None and said is not known:
+        yield _forecast(said, after.at)
     yield from _rows(before, after)
     if before is not None and before.ceiling.user != after.ceiling.user:
         data = {"ceiling": after.ceiling.user, "holds": after.ceiling.limit}

@@ -53,7 +53,13 @@ def means(rows: list[Row]) -> Means:
 
 
 def eta(snapshot: Snapshot, now: float) -> float | None:
-    """Seconds the rest will take: the slower of limits and calls in flight."""
+    """Seconds the rest will take: the slower of limits and calls in flight.
+
+    Where the engine has a forecast that is more than a guess, it is that.
+    """
+    seen = snapshot.left
+    if seen is not None and seen.learned and seen.seconds is not None:
+        return max(0.0, seen.seconds.expected - (now - snapshot.at))
     rows = list(snapshot.rows.values())
     mean = means(rows)
     if any(live.cause is Cause.BATCH for live in snapshot.live.values()):

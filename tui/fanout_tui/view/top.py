@@ -93,12 +93,31 @@ def _figures(look: Look) -> dict[str, Span]:
     figures["ceiling"] = Span(ceiling_text(snapshot))
     if not look.over:
         figures["eta"] = Span("ETA " + eta_text(look))
-    figures["cost"] = Span(dollars(snapshot.totals.dollars))
+    figures["cost"] = Span(cost_text(look))
     if not snapshot.run.simulated:
         figures["endpoint"] = Span(endpoint, "dim")
-    spent = snapshot.totals.useful + snapshot.totals.wasted + snapshot.totals.overhead
-    figures["tokens"] = Span(f"{tokens(spent.total)} tok")
+    figures["tokens"] = Span(tokens_text(look))
     return figures
+
+
+def tokens_text(look: Look) -> str:
+    """`1.2M of 3.8M tok`: used, and what the run comes to as far as it is known."""
+    totals = look.snapshot.totals
+    spent = (totals.useful + totals.wasted + totals.overhead).total
+    left = look.snapshot.left
+    if look.over or left is None or not left.rows or look.width < WORDS_FROM:
+        return f"{tokens(spent)} tok"
+    whole = spent + left.tokens.total.expected
+    return f"{tokens(spent)} of {tokens(round(whole))} tok"
+
+
+def cost_text(look: Look) -> str:
+    """`$1.20 of $4.10`, in the same way."""
+    spent, left = look.snapshot.totals.dollars, look.snapshot.left
+    cost = None if left is None or not left.rows else left.dollars
+    if look.over or cost is None or spent is None or look.width < WORDS_FROM:
+        return dollars(spent)
+    return f"{dollars(spent)} of {dollars(spent + cost.expected)}"
 
 
 def endpoint_text(snapshot: Snapshot) -> str:

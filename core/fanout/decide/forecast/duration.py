@@ -9,6 +9,7 @@ Pools do not wait for each other.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from fanout.decide.admission.ceiling import INFORMED, MOST
 from fanout.words.model import Dimension
 
 MINUTE = 60.0
@@ -79,10 +80,17 @@ def duration(loads: Mapping[str, Load], limits: Limits) -> Duration | None:
             return None
         found += _of_pool(load, known)
     calls = sum(load.calls for load in loads.values())
-    if limits.slots is not None and calls > limits.slots:
+    slots = _slots(calls, limits.slots)
+    if calls > slots:
         seconds = sum(load.seconds for load in loads.values())
-        found.append(Duration(seconds / limits.slots, IN_FLIGHT))
+        found.append(Duration(seconds / slots, IN_FLIGHT))
     return max(found, key=lambda one: one.seconds)
+
+
+def _slots(calls: float, user: int | None) -> float:
+    """Calls in flight on average: the adaptive ceiling grows by one for each."""
+    slots = min(float(MOST), INFORMED + calls / 2)
+    return slots if user is None else min(slots, float(user))
 
 
 def _of_pool(load: Load, known: Mapping[Dimension, Limit]) -> list[Duration]:

@@ -157,6 +157,7 @@ def _phase(
     tokens = _tokens(uses)
     sample = _sample(outlook, name, group)
     alone = _expected(sample, group, 1, _usual_size(sample, group))
+    longest = max(alone[Use.SECONDS].expected, sample.longest(Use.SECONDS, rows))
     return PhaseForecast(
         phase=name.phase,
         model=name.model,
@@ -166,7 +167,7 @@ def _phase(
         calls=uses[Use.CALLS],
         tokens=tokens,
         dollars=_dollars(name.model, tokens, uses[Use.CALLS].expected, group.pool),
-        seconds=alone[Use.SECONDS].expected,
+        seconds=longest,
     )
 
 

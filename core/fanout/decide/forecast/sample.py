@@ -105,6 +105,14 @@ class Sample:
         spread = max(SPREADS * sigma, LEAST_SPREAD * expected)
         return Range(max(0.0, expected - spread), expected, expected + spread)
 
+    def longest(self, use: Use, count: float) -> float:
+        """What the one of `count` agents that uses most is expected to use."""
+        if not self.count:
+            return 0.0
+        mean = self.sums[use] / self.count
+        variance = max(0.0, self.squares[use] / self.count - mean * mean)
+        return mean + math.sqrt(2 * math.log(max(1.0, count)) * variance)
+
     def _slope(self, use: Use, mean: float) -> float:
         """Use per byte: between none and all of it."""
         size = self.size / self.count
