@@ -118,7 +118,9 @@ def test_a_run_with_cuts_agrees_with_the_account_within_its_doubt(
         )
 
 
-@pytest.mark.parametrize("where", ["closed", "full", "a reader that leaves"])
+@pytest.mark.parametrize(
+    "where", ["closed", "full", "a reader that leaves", "one of JSON that leaves"]
+)
 def test_nobody_to_talk_to_is_no_reason_to_fail(
     service: SimulatedAccount, tmp_path: Path, where: str
 ) -> None:
@@ -128,12 +130,24 @@ def test_nobody_to_talk_to_is_no_reason_to_fail(
         "closed": "exec {run} >&- 2>&- <&-",
         "full": "exec {run} >/dev/full 2>/dev/full",
         "a reader that leaves": "set -o pipefail; {run} | head -c 1",
+        "one of JSON that leaves": "set -o pipefail; {json} | head -c 1",
     }[where]
-    line = shell.format(run=f"{sys.executable} -m fanout_tui job.py")
+    program_line = f"{sys.executable} -m fanout_tui"
+    line = shell.format(
+        run=f"{program_line} job.py", json=f"{program_line} --json job.py"
+    )
     child = subprocess.run(
-        ["bash", "-c", line], cwd=tmp_path, env=program.environ, timeout=60, check=False
+        ["bash", "-c", line],
+        cwd=tmp_path,
+        env=program.environ,
+        timeout=60,
+        check=False,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert child.returncode == 0
+    said = "nobody takes the standard output any more; the run goes on"
+    assert child.stderr.count(said) == int("leaves" in where)
     (report,) = tmp_path.glob(".fanout/*/report.json")
     assert json.loads(report.read_text())["done"] == 3
 

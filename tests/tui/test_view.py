@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanout.words.model import Cause, Status
-from fanout.words.snapshot import Live
+from fanout.words.snapshot import Gate, Live
 from fanout_tui.scenes.rows import NOW, START, row
 from fanout_tui.scenes.states import SCENES, running
+from fanout_tui.text import time_of_day
 from fanout_tui.view.ask import ceiling_answer
 from fanout_tui.view.banner import banner_lines
 from fanout_tui.view.columns import columns
@@ -285,6 +286,39 @@ def test_a_tool_a_wait_a_slow_stream_and_a_dead_one_differ(
     text = doing(replace(seen, snapshot=snapshot, now=NOW + 100), one).text
     assert text.startswith(said)
     assert ("cut at" in text) == ("silent" in text)
+
+
+def test_being_offline_is_no_overload() -> None:
+    """The sentence and the banner say what keeps from connecting, and when it asks."""
+    seen = look(width=120)
+    gate = Gate(
+        pool="p",
+        waiting=tuple(seen.snapshot.rows),
+        cause=Cause.OFFLINE,
+        until=NOW + 6,
+        detail="no connection: api.example:443 refuses connections",
+    )
+    offline = replace(seen, snapshot=replace(seen.snapshot, gates={"p": gate}))
+    when = time_of_day(NOW + 6)
+    assert sentence(offline).startswith(
+        "offline: no connection: api.example:443 refuses connections, "
+        f"probing, next {when}; "
+    )
+    (line,) = banner_lines(offline)
+    assert text_of(line).startswith(" OFFLINE  no connection: api.example:443 refuses")
+    assert "529" not in sentence(offline) + text_of(line)
+    asking = replace(gate, until=None)
+    now = replace(seen, snapshot=replace(seen.snapshot, gates={"p": asking}))
+    assert "probing now" in sentence(now)
+
+
+def test_a_disk_that_refuses_is_on_the_screen() -> None:
+    seen = look(width=120)
+    full = replace(seen.snapshot, disk="No space left on device")
+    (line,) = banner_lines(replace(seen, snapshot=full))
+    assert text_of(line).startswith(
+        " DISK  No space left on device; nothing new is sent"
+    )
 
 
 def test_hostile_names_are_shown_inert() -> None:

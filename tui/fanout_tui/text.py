@@ -7,6 +7,7 @@ in it is seen, not obeyed.
 """
 
 import unicodedata
+from datetime import UTC, datetime
 from functools import lru_cache
 
 from fanout.words.clean import clean, shortened
@@ -149,6 +150,11 @@ def tokens(count: float) -> str:
     """A number of tokens in at most five characters: 417, 2.5k, 155k, 1.94M."""
     _, size, unit, decimals = next(each for each in _SIZES if count < each[0])
     return f"{count / size:.{decimals}f}{unit}"
+
+
+def time_of_day(at: float) -> str:
+    """A wall-clock second where the reader is: `14:02:11`."""
+    return datetime.fromtimestamp(at, UTC).astimezone().strftime("%H:%M:%S")
 
 
 def clock_time(seconds: float) -> str:

@@ -91,6 +91,8 @@ class Cause(StrEnum):
     SPACING = "spacing"
     HOLD = "hold"
     BREAKER = "overload hold"
+    OFFLINE = "offline"
+    """No connection to the service; one call at a time asks for one."""
     PAUSED = "paused"
     BUDGET = "budget"
     STOPPING = "stopping"

@@ -26,6 +26,7 @@ from fanout.words.timeouts import Timeouts
 from fanout.world.core import Core
 from fanout.world.messages import Came, InputKnown, Opened, Progressed
 from fanout.world.models import Models
+from fanout.world.reaching import Reaching
 from fanout.world.request import Request, Sender
 from fanout.world.showing import Showing
 from fanout.world.watching import Watching
@@ -73,6 +74,7 @@ class Calls:
         self._flying: dict[int, _Flying] = {}
         self._spacing: AsyncLimiter | None = None
         self.models = Models()
+        self.reaching = Reaching(core)
 
     @property
     def in_flight(self) -> int:
@@ -258,6 +260,7 @@ class Calls:
         core.flying.discard(message.row)
         core.live.pop(message.row, None)
         self._purse.settle(message.call)
+        self.reaching.came(outcome)
         verdict = classify(outcome) if outcome is not None else None
         core.account.ended(
             message.call, outcome, verdict, core.clock.now(), core.clock.wall()

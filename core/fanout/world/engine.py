@@ -81,6 +81,8 @@ class Engine:
         self._threads = threads
         self._closing = False
         self._caretaker = Caretaker(core, desks.stopping.stop, patience)
+        if patience is not None:
+            desks.calls.reaching.give_up_after(patience, desks.stopping.stop)
         self._handlers = self._table()
         desks.waves.end = self._end
         desks.waves.stop = desks.question.stop = desks.stopping.stop
@@ -336,6 +338,7 @@ class Engine:
         )
         self.core.account.slept(message.seconds)
         self.core.spawn(self.desks.calls.renew(text), "connect anew")
+        self.desks.calls.reaching.slept(message.seconds)
 
     def _close(self, _: object) -> None:
         self._closing = True

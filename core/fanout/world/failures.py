@@ -48,10 +48,10 @@ class Failure:
 def failure(error: BaseException, stage: str, host: str) -> Failure:
     """Read an exception; `stage` is where the call was when it was raised."""
     if isinstance(error, Cut):
-        stage = "connect" if error.limit == "connect" else stage
+        connecting = error.limit == "connect"
         return Failure(
-            stage=stage,
-            message=str(error),
+            stage="connect" if connecting else stage,
+            message=f"{host} {error}" if connecting else str(error),
             limit=error.limit,
             slept=not error.limit,
             timeout=bool(error.limit),

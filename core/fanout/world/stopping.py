@@ -37,7 +37,11 @@ DISK_SECONDS_MAX = 3.0
 """How long a stop at once waits for a disk that does not answer."""
 MAIN_ENDED = frozenset({"returned", "incomplete"})
 """Ends of a script that was heard to its end."""
-STOP_KINDS = {"budget": MissingKind.BUDGET, "account": MissingKind.ACCOUNT}
+STOP_KINDS = {
+    "budget": MissingKind.BUDGET,
+    "account": MissingKind.ACCOUNT,
+    "unreachable": MissingKind.TIMEOUT,
+}
 
 
 class Stopping:

@@ -22,7 +22,7 @@ from fanout.words.timeouts import Timeouts, duration
 
 TICK_SECONDS = 1.0
 SAID = {
-    "connect": "no connection within {}",
+    "connect": "does not answer within {}",
     "first-byte": "nothing came for {} after it was sent",
     "idle": "nothing came for {}, not even a ping",
     "call": "not finished after {}",

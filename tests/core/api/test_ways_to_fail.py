@@ -58,7 +58,7 @@ def test_a_name_that_is_looked_up_for_ever_is_no_connection(
     monkeypatch.setattr("aiohttp.resolver.ThreadedResolver.resolve", hang)
     outcome = broken("http://slow.invalid", connect=1.0)
     assert (outcome.stage, outcome.limit) == ("connect", "connect")
-    assert outcome.message == "no connection within 1 s"
+    assert outcome.message == "slow.invalid does not answer within 1 s"
     assert not outcome.usage.total
 
 

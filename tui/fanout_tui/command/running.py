@@ -28,6 +28,7 @@ from fanout.simulator.process import SimulatedAccount
 from fanout.version import VERSION
 from fanout.words.commands import Note
 from fanout.words.hiding import hide_all
+from fanout.words.model import Cause
 from fanout.words.snapshot import Snapshot
 from fanout.world.clock import Clock, SystemClock
 from fanout.world.question import UNASKED
@@ -183,14 +184,14 @@ def _say(handle: Handle, options: Options, clock: Clock, asker: Asker) -> None:
         from fanout_tui.plain import PlainOutput  # noqa: PLC0415
 
         output = PlainOutput(write, clock.wall)
-    disk = ""
+    trouble = ("", "")
     while not handle.finished():
         handle.ask()
         handle.wait(POLL_SECONDS)
         snapshot = handle.latest()
         if snapshot is not None:
             output.update(snapshot)
-            disk = _say_of_disk(disk, snapshot)
+            trouble = _say_of_trouble(trouble, snapshot)
             asker.look(snapshot)
             if handle.take_dump_request():
                 _dump(output, snapshot)
@@ -199,14 +200,21 @@ def _say(handle: Handle, options: Options, clock: Clock, asker: Asker) -> None:
         output.close(last)
 
 
-def _say_of_disk(before: str, snapshot: Snapshot) -> str:
-    """What a disk refuses also goes to stderr, where somebody may look."""
-    if snapshot.disk and snapshot.disk != before:
+def _say_of_trouble(before: tuple[str, str], snapshot: Snapshot) -> tuple[str, str]:
+    """What a person may have to mend also goes to stderr, where one may look."""
+    gates = snapshot.gates.values()
+    away = next((g.detail for g in gates if g.cause is Cause.OFFLINE), "")
+    if snapshot.disk and snapshot.disk != before[0]:
         problem(
             f"the disk refuses: {snapshot.disk}; nothing new is sent",
             "what is finished is kept; the run goes on when there is room again",
         )
-    return snapshot.disk
+    if away and away != before[1]:
+        problem(
+            f"offline: {away}",
+            "nothing is lost; the run goes on when there is a connection",
+        )
+    return snapshot.disk, away
 
 
 def _dump(output: Any, snapshot: Snapshot) -> None:

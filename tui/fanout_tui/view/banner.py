@@ -1,9 +1,12 @@
 """A banner says what the whole run is in, and which key leads on."""
 
+from collections.abc import Callable
+
 from fanout.decide.forecast.say import span
 from fanout.words.model import Cause
+from fanout.words.snapshot import Gate
 from fanout_tui.keys import LIVE
-from fanout_tui.text import one_line, plural, short_time
+from fanout_tui.text import one_line, plural, short_time, time_of_day
 from fanout_tui.view.look import Look
 from fanout_tui.view.sentence import head_gate
 from fanout_tui.view.spans import Line, Span, clauses, fit, line_width
@@ -60,24 +63,41 @@ def _held(look: Look) -> tuple[Line, ...]:
         ]
         return _lines(look, "MAY IT?", parts, "banner")
     gate = head_gate(look.snapshot)
-    if gate is None:
+    held = _HELD.get(gate.cause) if gate is not None and gate.cause else None
+    if gate is None or held is None:
         return ()
-    if gate.cause is Cause.BREAKER:
-        held = ""
-        if gate.until is not None:
-            held = f" {short_time(max(0.0, gate.until - look.now) + 0.999)}"
-        parts = [
-            f"the API answers 529, starts held{held}",
-            "rows keep their place and come back by themselves",
-        ]
-        return _lines(look, "OVERLOADED", parts, "banner")
-    if gate.cause is Cause.BUDGET:
-        parts = [
-            f"{plural(look.snapshot.counts.queued, 'row')} wait for money or tokens",
-            "what is finished is kept",
-        ]
-        return _lines(look, "BUDGET", parts, "banner")
-    return ()
+    word, say = held
+    return _lines(look, word, say(look, gate), "banner")
+
+
+def _offline(_: Look, gate: Gate) -> list[str]:
+    probing = "one call asks for a connection"
+    if gate.until is not None:
+        probing = f"probing, next {time_of_day(gate.until)}"
+    return [one_line(gate.detail), probing, "rows keep their place"]
+
+
+def _overloaded(look: Look, gate: Gate) -> list[str]:
+    held = ""
+    if gate.until is not None:
+        held = f" {short_time(max(0.0, gate.until - look.now) + 0.999)}"
+    return [
+        f"the API answers 529, starts held{held}",
+        "rows keep their place and come back by themselves",
+    ]
+
+
+def _budget(look: Look, _: Gate) -> list[str]:
+    queued = plural(look.snapshot.counts.queued, "row")
+    return [f"{queued} wait for money or tokens", "what is finished is kept"]
+
+
+_HELD: dict[Cause, tuple[str, Callable[[Look, Gate], list[str]]]] = {
+    Cause.OFFLINE: ("OFFLINE", _offline),
+    Cause.BREAKER: ("OVERLOADED", _overloaded),
+    Cause.BUDGET: ("BUDGET", _budget),
+}
+"""Waits of the whole run that are worth a banner."""
 
 
 def _crashed() -> list[str]:

@@ -7,7 +7,7 @@ there is room.
 
 from fanout.words.model import Cause, Row, Status
 from fanout.words.snapshot import Gate, Snapshot
-from fanout_tui.text import one_line, plural, short_time
+from fanout_tui.text import one_line, plural, short_time, time_of_day
 from fanout_tui.view.forecast import ceiling_forecast, tightest
 from fanout_tui.view.look import Look
 from fanout_tui.view.reason import BUCKETS, batch_text, left_of
@@ -104,6 +104,8 @@ def _gate(look: Look, gate: Gate, cause: Cause) -> tuple[list[str], str]:
         parts = [f"bottleneck {_per_minute(cause)}: {_who(snapshot)}"]
     elif cause is Cause.BREAKER:
         parts = [f"529, the service is overloaded: {_who(snapshot)}, places kept"]
+    elif cause is Cause.OFFLINE:
+        return _offline(look, gate), "warn"
     elif cause is Cause.LEARNING:
         parts = [f"limits are unknown yet: {_who(snapshot)} for the first answer"]
     else:
@@ -111,6 +113,19 @@ def _gate(look: Look, gate: Gate, cause: Cause) -> tuple[list[str], str]:
     detail = one_line(gate.detail)
     parts += [part for part in (until, detail, helped) if part]
     return parts, "warn"
+
+
+def _offline(look: Look, gate: Gate) -> list[str]:
+    """`offline: no connection: HOST refuses, probing, next 14:02:11`."""
+    probing = "probing now"
+    if gate.until is not None:
+        probing = f"probing, next {time_of_day(gate.until)}"
+    said = one_line(gate.detail) or "no connection"
+    return [
+        f"offline: {said}, {probing}",
+        f"{_who(look.snapshot)}, places kept",
+        "it goes on by itself",
+    ]
 
 
 def _ceiling(snapshot: Snapshot) -> list[str]:

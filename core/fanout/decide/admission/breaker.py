@@ -15,6 +15,10 @@ import math
 from collections import deque
 from collections.abc import Callable
 
+from fanout.decide.admission.retry import Verdict
+from fanout.words.model import Cause
+from fanout.words.outcome import Broken, Outcome
+
 # Fewer, and a run at 5 % of 529s stops everyone now and then.
 IN_A_ROW = 4
 # A service that fails every other call never fails four times in a row.
@@ -129,3 +133,16 @@ class Breaker:
 
     def _jittered(self) -> float:
         return self._interval * (0.75 + 0.25 * self._chance())
+
+
+def what_keeps_offline(
+    before: str, outcome: Outcome | None, verdict: Verdict | None
+) -> str:
+    """What keeps from connecting, once a call has come back; empty when it did.
+
+    One that was given up, or cut after a sleep, tells nothing: `before` holds.
+    """
+    if outcome is None or verdict is None or verdict.cause is Cause.SLEPT:
+        return before
+    unreached = isinstance(outcome, Broken) and outcome.stage == "connect"
+    return verdict.reason if unreached else ""

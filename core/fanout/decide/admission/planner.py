@@ -52,6 +52,7 @@ class Block:
     detail: str = ""
 
 
+ASKS = "one call asks whether it answers"
 WARMING = Block(Cause.WARMING, detail="the first call writes the prompt cache")
 
 
@@ -220,7 +221,7 @@ class _Head:
 
     def _no_room(self) -> Block:
         if self.round.knock:
-            return Block(Cause.BREAKER, detail="one call asks whether it answers")
+            return _away(self.round.account, None, ASKS)
         ceiling = self.round.account.ceiling
         taken = self.round.account.in_flight + len(self.round.starts)
         return Block(Cause.CEILING, detail=f"{taken}/{ceiling.limit}")
@@ -237,17 +238,21 @@ class _Head:
 def _closed_by_breaker(account: Account, waiting: list[Pool], now: float) -> Decision:
     breaker = account.breaker
     knocking = breaker.knock is not None
-    block = Block(
-        Cause.BREAKER,
-        None if knocking else breaker.knock_at,
-        "one call asks whether it answers" if knocking else "the service is away",
-    )
+    until = None if knocking else breaker.knock_at
+    block = _away(account, until, ASKS if knocking else "the service is away")
     gates = {pool.name: block for pool in waiting}
     look = None if knocking or not waiting else max(breaker.knock_at, now)
     ready = account.next_ready
     if look is None and not knocking and ready is not None:
         look = max(ready, breaker.knock_at, now + LOOK_SECONDS_MIN)
     return Decision((), gates, look)
+
+
+def _away(account: Account, until: float | None, detail: str) -> Block:
+    """Why nothing goes to a service that does not answer, or is not reached."""
+    if account.offline:
+        return Block(Cause.OFFLINE, until, account.offline)
+    return Block(Cause.BREAKER, until, detail)
 
 
 def _look_again(round_: _Round) -> float | None:
