@@ -21,7 +21,7 @@ before are late news of the same event.
 from bisect import insort
 from collections.abc import Callable, Iterable
 
-from fanout.decide.admission.breaker import Breaker, what_keeps_offline
+from fanout.decide.admission.breaker import Breaker
 from fanout.decide.admission.ceiling import MOST, Ceiling
 from fanout.decide.admission.clock import OpenSeconds, ServerClock
 from fanout.decide.admission.estimate import Estimator
@@ -72,7 +72,6 @@ class Account:
         self._changed: set[str] = set()
         self._notes: list[str] = []
         self._noted: set[str] = set()
-        self.offline = ""
         for limits in known:
             self.pool(limits.pool).suppose(limits, now)
 
@@ -193,7 +192,6 @@ class Account:
         if pool is None:
             return
         flight = pool.flights[call]
-        self.offline = what_keeps_offline(self.offline, outcome, verdict)
         match outcome:
             case Answered():
                 self._answered(pool, flight, outcome, now)
@@ -367,7 +365,7 @@ class Account:
             now,
             generation=flight.breaker_generation,
             open_seconds=self.open_seconds(now),
-            reason=verdict.reason,
+            verdict=verdict,
         )
         if opened:
             self.ceiling.refused(

@@ -16,8 +16,6 @@ from collections import deque
 from collections.abc import Callable
 
 from fanout.decide.admission.retry import Verdict
-from fanout.words.model import Cause
-from fanout.words.outcome import Broken, Outcome
 
 # Fewer, and a run at 5 % of 529s stops everyone now and then.
 IN_A_ROW = 4
@@ -41,6 +39,7 @@ class Breaker:
         "generation",
         "knock",
         "knock_at",
+        "offline",
         "reason",
         "since",
     )
@@ -58,6 +57,8 @@ class Breaker:
         """Monotonic second of the next knock; in the past while closed."""
         self.since: float | None = None
         """Open second at which the trouble began; None while the service answers."""
+        self.offline = False
+        """The last call that failed had got no connection."""
         self.reason = ""
         """What the service said last."""
 
@@ -82,14 +83,15 @@ class Breaker:
         *,
         generation: int,
         open_seconds: float | None = None,
-        reason: str = "",
+        verdict: Verdict | None = None,
     ) -> bool:
         """Take in trouble of the service; True when it opened the breaker.
 
         `open_seconds` is `now` on the clock that stands still while nothing could
         be sent; without one that never was so.
         """
-        self.reason = reason or self.reason
+        if verdict is not None:
+            self.reason, self.offline = verdict.reason, verdict.unreachable
         if self.open:
             if call == self.knock:
                 self.knock = None
@@ -133,16 +135,3 @@ class Breaker:
 
     def _jittered(self) -> float:
         return self._interval * (0.75 + 0.25 * self._chance())
-
-
-def what_keeps_offline(
-    before: str, outcome: Outcome | None, verdict: Verdict | None
-) -> str:
-    """What keeps from connecting, once a call has come back; empty when it did.
-
-    One that was given up, or cut after a sleep, tells nothing: `before` holds.
-    """
-    if outcome is None or verdict is None or verdict.cause is Cause.SLEPT:
-        return before
-    unreached = isinstance(outcome, Broken) and outcome.stage == "connect"
-    return verdict.reason if unreached else ""

@@ -250,8 +250,8 @@ def _closed_by_breaker(account: Account, waiting: list[Pool], now: float) -> Dec
 
 def _away(account: Account, until: float | None, detail: str) -> Block:
     """Why nothing goes to a service that does not answer, or is not reached."""
-    if account.offline:
-        return Block(Cause.OFFLINE, until, account.offline)
+    if account.breaker.offline:
+        return Block(Cause.OFFLINE, until, account.breaker.reason)
     return Block(Cause.BREAKER, until, detail)
 
 

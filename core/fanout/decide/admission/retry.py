@@ -105,6 +105,8 @@ class Verdict:
     """Seconds the service asked for."""
     cut: bool = False
     """A stream that had begun broke off; no error was said."""
+    unreachable: bool = False
+    """No connection stood: nothing was sent, and nothing is charged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +238,7 @@ def _broken(outcome: Broken) -> Verdict:
     }.get(outcome.stage, "the answer broke off")
     return Verdict(
         cause=Cause.NETWORK,
+        unreachable=outcome.stage == "connect",
         reason=_sentence(what, outcome.message),
         cut=outcome.stage == "stream" and not outcome.timeout,
     )
