@@ -19,7 +19,8 @@ USAGE_OF = {
     "runs": "runs [--delete RUN] [--run-dir DIR]",
     "report": "report [RUN] [--format json|md|csv|html] [--run-dir DIR]",
     "resume": "resume [options] RUN",
-    "watch": "watch [RUN] [--no-tui | --json] [--ascii] [--run-dir DIR]",
+    "watch": "watch [RUN] [--no-tui | --json | --browser [--port N]] [--ascii] "
+    "[--run-dir DIR]",
     "replay": "replay [RUN] [--ascii] [--run-dir DIR]",
     "config": "config [options] [--json]",
     "simulate": "simulate [--profile NAME|FILE] [--port N] [--seed N]",

@@ -35,7 +35,9 @@ def watch(
     run = Watched(folder, clock.wall)
     run.start()
     try:
-        if tui and on_a_terminal(environ):
+        if in_a_browser(environ):
+            _show_in_browser(run)
+        elif tui and on_a_terminal(environ):
             _show(run, environ, ascii=ascii)
         else:
             _say(run, json=json)
@@ -68,6 +70,17 @@ def _check(folder: Path) -> None:
             f"{folder} holds no run",
             hint="fanout-tui runs lists those there are",
         )
+
+
+def in_a_browser(environ: Mapping[str, str]) -> bool:
+    """textual-serve has started this process for a tab."""
+    return environ.get("TEXTUAL_DRIVER", "").endswith(":WebDriver")
+
+
+def _show_in_browser(run: Watched) -> None:
+    from fanout_tui.app import FanoutApp  # noqa: PLC0415  half a second of import
+
+    FanoutApp(run, clock=SystemClock().awake, viewing=run).run()
 
 
 def _show(run: Any, environ: Mapping[str, str], *, ascii: bool) -> None:  # noqa: A002

@@ -11,11 +11,15 @@ from fanout.decide.ending import COMPLETE, USAGE
 from fanout.disk.rundir import find_run, read_manifest
 from fanout.errors import UsageError
 from fanout_tui.command import options as reading
+from fanout_tui.command.browser import PORT, serve
 from fanout_tui.command.say import write
 from fanout_tui.command.settings import parse, read_layers
 
 Environ = Mapping[str, str]
 RUN_DIR = ".fanout"
+WATCH_USAGE = (
+    "[RUN] [--no-tui | --json | --browser [--port N]] [--ascii] [--run-dir DIR]"
+)
 
 
 def demo(arguments: Sequence[str], environ: Environ) -> int:
@@ -76,7 +80,9 @@ def watch(arguments: Sequence[str], environ: Environ) -> int:
     """Follow a run that another process works on; changes nothing."""
     from fanout_tui.command import looking  # noqa: PLC0415
 
-    parser = _parser("watch", "[RUN] [--no-tui | --json] [--ascii] [--run-dir DIR]")
+    parser = _parser("watch", WATCH_USAGE)
+    parser.add_argument("--browser", action="store_true")
+    parser.add_argument("--port", type=int, default=PORT)
     parser.add_argument("run", nargs="?", default="last")
     parser.add_argument("--no-tui", action="store_true")
     parser.add_argument("--json", action="store_true")
@@ -84,6 +90,9 @@ def watch(arguments: Sequence[str], environ: Environ) -> int:
     parser.add_argument("--run-dir", default=_run_dir(environ))
     space = parser.parse_args(list(arguments))
     folder = find_run(Path(space.run_dir).absolute(), space.run)
+    if space.browser:
+        serve(folder, space.port)
+        return COMPLETE
     return looking.watch(
         folder,
         environ,
