@@ -113,6 +113,15 @@ def opened(run: Path, how: str = "open_run") -> Figure:
     )
 
 
+def shown(run: Path) -> Figure:
+    """Make the first snapshot of a run that is watched."""
+    return fresh(
+        f"Playback.opened(Path({str(run)!r}))[0].snapshot(1.9e9)",
+        "[found.counts.done]",
+        "from fanout.disk.playback import Playback",
+    )
+
+
 def command(*words: str) -> Figure:
     """Run a command from its start to its end."""
     began, cpu = time.perf_counter(), os.times()
@@ -139,6 +148,7 @@ def one_run(runs: Path, events: int, rows: int, target: str, bare: str) -> None:
     assert within.found[0] == within.found[1] == without.found[1], within  # type: ignore[index]
     row(f"{without.found[1]:,} events, {rows:,} rows: open", within, target)  # type: ignore[index]
     row("open its counts alone", opened(run, "open_counts"))
+    row("open it for the screen", shown(run), "≤ 2")
     row("open without a checkpoint", without, bare)
     row(f"fold, and write one of {path.stat().st_size / 2**20:.1f} MiB", wrote)
     row("`runs`", command("runs", "--run-dir", str(runs)))

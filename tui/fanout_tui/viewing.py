@@ -12,7 +12,7 @@ from pathlib import Path
 from fanout.decide.transcript import transcript
 from fanout.disk.lock import holder
 from fanout.disk.playback import KILLED, Playback, spans
-from fanout.disk.reading import Mark, follow, read
+from fanout.disk.reading import Mark, follow, read, records_of
 from fanout.words.commands import Command
 from fanout.words.model import RowId
 from fanout.words.snapshot import Snapshot
@@ -61,7 +61,7 @@ class _Thread:
         """A row's conversation up to the moment that is shown."""
         snapshot = self._newest
         until = snapshot.at if snapshot is not None else 0.0
-        records = (record for record in read(self.folder) if record.at <= until)
+        records = (r for r in records_of(self.folder, row) if r.at <= until)
         return [TranscriptLine(s.at, s.kind, s.text) for s in transcript(records, row)]
 
     def _work(self) -> None:
@@ -77,6 +77,7 @@ class Watched(_Thread):
         super().__init__(folder)
         self._wall = wall
         self._playback, self._mark = Playback(folder), Mark()
+        self._opened = False
         self._dead = False
         self._over = False
 
@@ -103,11 +104,14 @@ class Watched(_Thread):
     def step(self) -> bool:
         """Read what is new and show it; says whether there was anything."""
         alive = holder(self.folder) is not None
+        if not self._opened:
+            # All that is there at once: record by record it might be a million.
+            self._playback, self._mark = Playback.opened(self.folder)
+            self._opened = True
         news = follow(self.folder, self._mark)
         if news.records and self._dead:
             # Somebody has gone on with it: what was taken for its end was none.
-            self._playback, self._mark = Playback(self.folder), Mark()
-            self._dead = False
+            self._opened = self._dead = False
             return True
         self._mark = news.mark
         for record in news.records:

@@ -3,7 +3,7 @@ r"""Checkpoints: a run's journal folded up to a record, so that it opens at once
     checkpoint-120000.jsonl
       {"c":…, "checkpoint":1, "fold":…, "n":120000, "segments":[[1,67108900,crc],…], …}
       {"c":…, "facts":{…}}                     all of the state but its rows
-      {"c":…, "part":"rows", "items":[…]}      some hundred rows each; then
+      {"c":…, "part":"rows", "items":[…]}      some hundred rows each; then the log,
       …                                        ends, results and conversations
 
 A checkpoint is a cache, never the truth. It is used only while every byte of the
@@ -22,7 +22,8 @@ from typing import Any, BinaryIO
 
 from fanout.disk import plainly
 from fanout.disk.codec import BadLineError, fields_of, line_of
-from fanout.disk.folding import Fold
+from fanout.disk.folding import Fold, Parts
+from fanout.disk.packed import packer
 from fanout.disk.packed_index import (
     pack_asked,
     pack_ends,
@@ -36,6 +37,7 @@ from fanout.disk.packed_state import pack_facts, pack_rows, unpack_facts, unpack
 from fanout.disk.reading import Tail, beginning
 from fanout.disk.segment import numbers, segment_path
 from fanout.version import VERSION
+from fanout.words.snapshot import LogLine
 
 FORMAT = 1
 PREFIX, SUFFIX = "checkpoint-", ".jsonl"
@@ -100,6 +102,8 @@ def encode(fold: Fold, tail: Tail, covered: Covered) -> list[bytes]:
     shared, rows = pack_rows(fold.state.rows.values())
     packed = {
         "rows": list(rows),
+        "log": [packer(LogLine).pack(line) for line in fold.shown.log],
+        "shown": [[fold.shown.lines, plainly.pack(fold.shown.observed)]],
         "ends": list(pack_ends(fold.ends)),
         "results": list(pack_results(fold.harvest)),
         "talks": list(pack_talks(fold.harvest)),
@@ -156,17 +160,21 @@ class Checkpoint:
         self.is_newest = _check(run_folder / "journal", self.head.covered)
         """Whether the journal has nothing that it has not."""
 
-    def load(self, fold: Fold, *, state: bool, rows: bool, index: bool) -> None:
+    def load(self, fold: Fold, wanted: Parts) -> None:
         """Fill a fold that has taken in nothing yet; to be called once."""
         try:
             facts = self._fields()
-            if state:
+            if wanted.state:
                 fold.state, fold.recent = unpack_facts(facts["facts"])
-            if state and rows:
+            if wanted.state and wanted.rows:
                 fold.state.rows = unpack_rows(facts["specs"], self._items("rows"))
-            if state and index:
+            if wanted.shown:
+                fold.shown.log.extend(map(packer(LogLine).unpack, self._items("log")))
+                ((fold.shown.lines, observed),) = self._items("shown")
+                fold.shown.observed = plainly.unpack(observed)
+            if wanted.state and wanted.index:
                 fold.ends = unpack_ends(self._items("ends"))
-            if index:
+            if wanted.index:
                 results, talks = self._items("results"), self._items("talks")
                 unpack_harvest(fold.harvest, results, talks)
                 unpack_asked(fold.harvest, self._items("asked"))

@@ -16,7 +16,7 @@ from pathlib import Path
 from fanout.disk import plainly
 from fanout.disk.checkpoint import PREFIX, SUFFIX, Checkpoint, cover, encode, found
 from fanout.disk.files import DISK, Files, write_atomic
-from fanout.disk.folding import Fold
+from fanout.disk.folding import ALL, Fold
 from fanout.disk.opening import Opened, open_fold
 from fanout.disk.packed_index import pack_asked, pack_results, pack_talks
 from fanout.disk.reading import keeping_all
@@ -39,7 +39,7 @@ def write_checkpoint(
     None where the newest one is not `records_min` behind, or where the journal ends
     in a torn line. Raises OSError.
     """
-    opened = open_fold(run_folder, index=True, upto=upto)
+    opened = open_fold(run_folder, ALL, upto=upto)
     reading = opened.reading
     behind = opened.tail.last_seq - opened.since
     if behind < records_min or reading.cut or reading.end[1] == 0:
@@ -60,13 +60,13 @@ def write_checkpoint(
 def _proven(run_folder: Path, opened: Opened) -> bytes | None:
     """Return a checkpoint that reads back as what it was made of, or None."""
     covered = cover(run_folder, opened.reading.end, opened.covered)
+    back = Fold(run_folder)
     try:
         data = b"".join(encode(opened.fold, opened.tail, covered))
-    except (TypeError, ValueError, RecursionError):
+        checkpoint = Checkpoint(run_folder, io.BytesIO(data))
+        checkpoint.load(back, ALL)
+    except (TypeError, ValueError, RecursionError):  # an unusable one among them
         return None
-    back = Fold(run_folder)
-    checkpoint = Checkpoint(run_folder, io.BytesIO(data))
-    checkpoint.load(back, state=True, rows=True, index=True)
     same = checkpoint.head.tail == opened.tail and alike(back, opened.fold)
     return data if same else None
 
@@ -83,6 +83,7 @@ def _content(fold: Fold) -> tuple[object, ...]:
         fold.recent.calls,
         fold.recent.sent,
         fold.ends.where,
+        vars(fold.shown),
         list(pack_results(fold.harvest)),
         list(pack_talks(fold.harvest)),
         list(pack_asked(fold.harvest)),

@@ -1,5 +1,6 @@
 """A run's journal folded: its state, and what else is learnt on the way."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from fanout.decide.lifecycle import IllegalEvent
@@ -9,6 +10,23 @@ from fanout.disk.harvest import Harvest
 from fanout.disk.payloads import Payloads
 from fanout.disk.reading import Reading, keeping_all
 from fanout.disk.recent import Recent
+from fanout.disk.shown import Shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What of a fold is wanted."""
+
+    state: bool = True
+    rows: bool = True
+    """False: the state may come without its rows."""
+    index: bool = False
+    """Where results, conversations and ends stand."""
+    shown: bool = False
+    """What a screen shows beside the state."""
+
+
+ALL = Parts(index=True, shown=True)
 
 
 class Fold:
@@ -19,15 +37,17 @@ class Fold:
         self.recent = Recent()
         self.ends = Ends()
         self.harvest = Harvest(run_folder.name, Payloads(run_folder))
+        self.shown = Shown()
 
-    def take_in(self, reading: Reading, *, state: bool, index: bool) -> None:
-        """Fold what is read, into state, or into what there is to look up, or both.
+    def take_in(self, reading: Reading, wanted: Parts) -> None:
+        """Fold what is read into the parts that are wanted.
 
         A record that cannot follow from those before it changes no state and is
         noted as damage: it happens only where records are missing.
         """
         harvest, run = self.harvest, self.state
-        recent, ends = self.recent, self.ends
+        recent, ends, shown = self.recent, self.ends, self.shown
+        state, index = wanted.state, wanted.index
         with keeping_all():
             for record in reading:
                 if index:
@@ -42,5 +62,7 @@ class Fold:
                 recent.take_in(record)
                 if index:
                     ends.take_in(record, reading.where)
+                if wanted.shown:
+                    shown.take_in(record)
         # A skipped record has its number all the same; the next goes on after it.
         run.seq = reading.tail.last_seq

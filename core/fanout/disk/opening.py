@@ -4,13 +4,13 @@ What comes out is what folding the whole journal gives, sooner. Opening changes
 nothing, needs no lock and works on a read-only copy.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fanout.decide.state import RunState
 from fanout.disk.checkpoint import Checkpoint, Covered, UnusableError, found
 from fanout.disk.ends import Ends
-from fanout.disk.folding import Fold
+from fanout.disk.folding import Fold, Parts
 from fanout.disk.harvest import Harvest
 from fanout.disk.reading import Reading, Tail, keeping_all
 from fanout.disk.recent import Recent
@@ -47,36 +47,31 @@ class Opened:
 
 def open_run(run_folder: Path) -> Opened:
     """Return how a run stands, row by row."""
-    return open_fold(run_folder)
+    return open_fold(run_folder, Parts())
 
 
 def open_counts(run_folder: Path) -> Opened:
     """Return how a run stands; its rows may be left out, its counts and sums not."""
-    return open_fold(run_folder, rows=False)
+    return open_fold(run_folder, Parts(rows=False))
 
 
 def open_ends(run_folder: Path) -> tuple[RunState, Ends]:
     """Return how a run stands, and where its rows' results are."""
-    opened = open_fold(run_folder, index=True)
+    opened = open_fold(run_folder, Parts(index=True))
     return opened.state, opened.fold.ends
 
 
 def open_harvest(run_folder: Path) -> tuple[Harvest, Tail]:
     """Return what of a run may serve again."""
-    opened = open_fold(run_folder, state=False, index=True)
+    opened = open_fold(run_folder, Parts(state=False, index=True))
     return opened.fold.harvest, opened.tail
 
 
-def open_fold(
-    run_folder: Path,
-    *,
-    state: bool = True,
-    rows: bool = True,
-    index: bool = False,
-    upto: int | None = None,
-) -> Opened:
+def open_fold(run_folder: Path, wanted: Parts, *, upto: int | None = None) -> Opened:
     """Fold a journal to record `upto`, or its end, into the parts that are wanted."""
-    opened = Opened(fold=Fold(run_folder), reading=Reading(run_folder, upto=upto))
+    opened = Opened(
+        fold=Fold(run_folder), reading=Reading(run_folder, payloads=False, upto=upto)
+    )
     for path in found(run_folder):
         fold = Fold(run_folder)
         try:
@@ -85,8 +80,8 @@ def open_fold(
                 head = checkpoint.head
                 if upto is not None and head.seq > upto:
                     continue
-                needed = rows or not checkpoint.is_newest
-                checkpoint.load(fold, state=state, rows=needed, index=index)
+                rows = wanted.rows or not checkpoint.is_newest
+                checkpoint.load(fold, replace(wanted, rows=rows))
         except (UnusableError, OSError) as exc:
             opened.passed_over.append(f"{path.name} was not used: {exc}")
             continue
@@ -95,7 +90,5 @@ def open_fold(
             run_folder, payloads=False, begin=head.begin, tail=head.tail, upto=upto
         )
         break
-    else:
-        opened.reading = Reading(run_folder, payloads=False, upto=upto)
-    opened.fold.take_in(opened.reading, state=state, index=index)
+    opened.fold.take_in(opened.reading, wanted)
     return opened

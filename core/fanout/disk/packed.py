@@ -93,7 +93,7 @@ def _converters(hint: Any) -> tuple[Convert | None, Convert | None]:
             inner = packer(typing.cast("type", origin))
             return inner.pack, inner.unpack
         if origin is RowId:
-            return None, _row
+            return None, _sure(_row, optional=optional)
         if origin is tuple:
             return None, _sure(tuple, optional=optional)
         if isinstance(origin, type) and issubclass(origin, StrEnum):

@@ -6,27 +6,29 @@ doing within a call is nowhere kept, and not shown.
 """
 
 import re
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 from fanout.decide.budget import Budget
 from fanout.decide.lifecycle import IllegalEvent
-from fanout.decide.logline import describe
 from fanout.decide.observing import Seen, seen_in
 from fanout.decide.run_state import standing
 from fanout.decide.spent import purse_of
 from fanout.decide.state import RunState, apply, interrupt
+from fanout.disk.folding import Parts
+from fanout.disk.opening import open_fold
+from fanout.disk.reading import Mark
 from fanout.disk.report import from_state
 from fanout.disk.report_write import run_info
 from fanout.disk.segment import SUFFIX, numbers
-from fanout.words.events import Noted, Record
+from fanout.disk.shown import Shown
+from fanout.words.events import Record
 from fanout.words.model import RowId, Status
 from fanout.words.observed import Observed
-from fanout.words.snapshot import LogLine, RunEnd, Snapshot, Totals
+from fanout.words.snapshot import RunEnd, Snapshot, Totals
 
-LOG_LINES = 1_000
 KILLED = "killed"
 """The word for a run that nobody works on and that did not come to its end."""
 _WAITING = frozenset({Status.QUEUED, Status.THROTTLED})
@@ -39,9 +41,22 @@ class Playback:
         self.state = RunState()
         self._folder = run_folder
         self._seen = Seen()
-        self._log: deque[LogLine] = deque(maxlen=LOG_LINES)
-        self._lines = 0
+        self._shown = Shown()
         self._dollars: tuple[int, float | None] = (-1, None)
+
+    @classmethod
+    def opened(cls, run_folder: Path) -> tuple[Self, Mark]:
+        """Return a run as it stands now, and how far its journal was read for it.
+
+        Rows that wait stand behind those that had waited first when admission was
+        observed last.
+        """
+        opened = open_fold(run_folder, Parts(shown=True))
+        playback = cls(run_folder)
+        playback.state, playback._shown = opened.state, opened.fold.shown
+        if playback._shown.observed is not None:
+            playback._observed(playback._shown.observed)
+        return playback, Mark(*opened.reading.end, opened.tail.last_seq)
 
     def take(self, record: Record) -> None:
         """Fold one record; one that cannot follow is left out."""
@@ -51,19 +66,7 @@ class Playback:
             return
         if isinstance(record.event, Observed):
             self._observed(record.event)
-        line = describe(record)
-        if line is not None:
-            self._lines += 1
-            self._log.append(
-                LogLine(
-                    number=self._lines,
-                    at=record.at,
-                    level=line.level,
-                    text=line.text,
-                    row=line.row,
-                    said=isinstance(record.event, Noted),
-                )
-            )
+        self._shown.take_in(record)
 
     def die(self) -> None:
         """Nobody works on the run any more: what was in flight is in doubt."""
@@ -86,7 +89,7 @@ class Playback:
             gates={} if word in ("finished", KILLED) else self._seen.gates,
             ceiling=replace(self._seen.ceiling, in_flight=flying),
             totals=self._totals(),
-            log=tuple(self._log),
+            log=tuple(self._shown.log),
             end=self._end(word, at),
         )
 

@@ -11,7 +11,7 @@ that stands in two segments, because the disk failed between, counts once.
 import gc
 import hashlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -19,8 +19,10 @@ from typing import BinaryIO, NamedTuple
 from fanout.decide.lifecycle import IllegalEvent
 from fanout.decide.state import RunState, apply
 from fanout.disk.codec import BadLineError, Seal, Unknown, decode
+from fanout.disk.plain import to_json
 from fanout.disk.segment import numbers, segment_path
 from fanout.words.events import Record
+from fanout.words.model import RowId
 
 NOTES_MAX = 20
 MORE = "and more of the kind"
@@ -199,6 +201,24 @@ def beginning(path: Path, size: int, skip: int = 0) -> Iterator[bytes]:
 def read(run_folder: Path) -> Reading:
     """Return the run's records, to be iterated over once."""
     return Reading(run_folder)
+
+
+def records_of(run_folder: Path, row: RowId) -> Iterator[Record]:
+    """Yield the facts of one row, in order; other lines are not even decoded."""
+    folder = run_folder / "journal"
+    mark = f'"row":{to_json(row)}'.encode()
+    last = 0
+    for number in numbers(folder):
+        with segment_path(folder, number).open("rb") as file:
+            for line in file:
+                if mark not in line:
+                    continue
+                with suppress(BadLineError):
+                    record = decode(line)
+                    if isinstance(record, Record) and record.seq > last:
+                        last = record.seq
+                        if not isinstance(record.event, Unknown):
+                            yield record
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from fanout.disk import checkpoint as checkpoint_module
 from fanout.disk.checkpoint import found
 from fanout.disk.checkpointing import alike, write_checkpoint
 from fanout.disk.codec import _line
+from fanout.disk.folding import ALL
 from fanout.disk.keeper import Keeper
 from fanout.disk.opening import Opened, open_counts, open_fold, open_harvest, open_run
 from fanout.disk.reading import fold
@@ -45,7 +46,7 @@ def write(folder: Path, upto: int | None = None) -> Path:
 def whole(folder: Path, upto: int | None = None) -> Opened:
     """The journal folded from its first record on, whatever checkpoints there are."""
     aside = [(path, path.rename(path.with_suffix(".aside"))) for path in found(folder)]
-    opened = open_fold(folder, index=True, upto=upto)
+    opened = open_fold(folder, ALL, upto=upto)
     for path, hidden in aside:
         hidden.rename(path)
     assert opened.since == 0
@@ -56,7 +57,7 @@ def assert_opens_as_whole(folder: Path) -> Opened:
     """All ways to open the run give what its journal gives."""
     true = whole(folder)
     assert vars(true.state) == vars(fold(folder).state)
-    opened = open_fold(folder, index=True)
+    opened = open_fold(folder, ALL)
     assert alike(opened.fold, true.fold)
     assert opened.tail == true.tail
     assert opened.reading.end == true.reading.end
@@ -77,7 +78,7 @@ def assert_opens_as_whole(folder: Path) -> Opened:
 
 def opens_as(folder: Path, true: Opened) -> Opened:
     """The run opens to what was folded from its whole journal before."""
-    opened = open_fold(folder, index=True)
+    opened = open_fold(folder, ALL)
     assert alike(opened.fold, true.fold)
     assert opened.tail == true.tail
     return opened

@@ -12,10 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from core.disk.journals import append_all, assert_holds, state_of, story_of
+from core.disk.journals import (
+    append_all,
+    assert_holds,
+    state_of,
+    story_of,
+    write_segments,
+)
 from fanout.disk.blobs import Blobs
 from fanout.disk.journal import Journal
-from fanout.disk.reading import Mark, fold, follow, read
+from fanout.disk.reading import Mark, fold, follow, read, records_of
 from fanout.errors import FanoutError
 from fanout.testing.bad_disks import FailingFiles
 from fanout.testing.memory_journal import MemoryJournal
@@ -337,6 +343,17 @@ def test_a_follower_sees_every_record_once(tmp_path: Path) -> None:
     seen += follow(tmp_path, mark).records
     assert seen == records
     assert follow(tmp_path / "nowhere", Mark()).records == ()
+
+
+def test_the_facts_of_one_row_are_found_among_all(tmp_path: Path) -> None:
+    records = story_of(9, 600)
+    paths = write_segments(tmp_path, records)
+    paths[-1].write_bytes(paths[-1].read_bytes() + b'{"row":["audit","k0"],\n')
+    rows = {getattr(record.event, "row", None) for record in records} - {None}
+    assert len(rows) > 10
+    for row in rows | {RowId("audit", "k"), RowId("a", 'quo"te\n')}:
+        of_row = [r for r in records if getattr(r.event, "row", None) == row]
+        assert list(records_of(tmp_path, row)) == of_row
 
 
 @pytest.mark.anyio

@@ -3,9 +3,13 @@
 import itertools
 from pathlib import Path
 
+import pytest
+
 from core.disk.journals import write_segments
 from core.engine.bench import Bench, order
+from fanout.disk.checkpointing import write_checkpoint
 from fanout.disk.playback import KILLED, Playback, spans
+from fanout.disk.reading import follow
 from fanout.testing.scripted_api import ScriptedApi, answered, refused
 from fanout.words.commands import Pause, Resume
 from fanout.words.model import Status
@@ -76,6 +80,29 @@ def test_every_moment_is_shown_as_it_was(tmp_path: Path) -> None:
     assert ended.end.complete
     assert ended.totals.useful == bench.state.totals.useful
     assert ended.totals.dollars
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_a_run_that_is_opened_is_the_run_that_was_played(
+    tmp_path: Path, share: float
+) -> None:
+    """With a checkpoint of a part of it or of all of it, and without one."""
+    bench, _ = lived(tmp_path / "lived")
+    records = list(bench.journal.records())
+    folder = tmp_path / "run"
+    write_segments(folder, records)
+    if share:
+        upto = max(1, int(len(records) * share))
+        assert write_checkpoint(folder, upto=upto, records_min=1)
+    played = Playback(folder)
+    for record in records:
+        played.take(record)
+    opened, mark = Playback.opened(folder)
+    assert opened.snapshot(99.0) == played.snapshot(99.0)
+    assert len(opened.snapshot(99.0).log) > 50
+    assert opened.snapshot(99.0).pools
+    assert follow(folder, mark).records == ()
+    assert mark.seq == len(records)
 
 
 def test_reasons_and_gauges_are_those_that_were_noted(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fanout.decide.transcript import transcript
-from fanout.disk.reading import read
+from fanout.disk.reading import records_of
 from fanout.words.commands import Command, Stop
 from fanout.words.model import RowId
 from fanout.words.snapshot import Snapshot
@@ -94,5 +94,5 @@ class Handle:
 
     def transcript(self, row: RowId) -> Sequence[TranscriptLine]:
         """A row's conversation, read from the journal."""
-        records = read(self._folder)
+        records = records_of(self._folder, row)
         return [TranscriptLine(s.at, s.kind, s.text) for s in transcript(records, row)]

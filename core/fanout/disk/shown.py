@@ -1,0 +1,40 @@
+"""What a screen shows of a run beside its state: the log, and what was observed."""
+
+from collections import deque
+
+from fanout.decide.logline import describe
+from fanout.words.events import Noted, Record
+from fanout.words.observed import Observed
+from fanout.words.snapshot import LogLine
+
+LOG_LINES = 1_000
+
+
+class Shown:
+    """Takes in a run's records; holds the newest lines and the newest observation."""
+
+    def __init__(self) -> None:
+        self.log: deque[LogLine] = deque(maxlen=LOG_LINES)
+        self.lines = 0
+        """Lines there were, also those that are no longer held."""
+        self.observed: Observed | None = None
+
+    def take_in(self, record: Record) -> None:
+        """Learn from one record."""
+        event = record.event
+        if isinstance(event, Observed):
+            self.observed = event
+        line = describe(record)
+        if line is None:
+            return
+        self.lines += 1
+        self.log.append(
+            LogLine(
+                number=self.lines,
+                at=record.at,
+                level=line.level,
+                text=line.text,
+                row=line.row,
+                said=isinstance(event, Noted),
+            )
+        )
