@@ -5,7 +5,7 @@ are its strokes. Each replaces a row's frozen value and keeps what is derived
 from it, so that counts and sums never have to be worked out again.
 """
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from fanout.decide.lifecycle import IllegalEvent
 from fanout.decide.open_batches import OpenBatches
@@ -185,6 +185,10 @@ def hold(state: RunState, pool: str, at: float, wait: Wait) -> None:
         state.held[pool] = at, wait
 
 
+_new = object.__new__
+_SETTERS = tuple(vars(Row)[f.name].__set__ for f in fields(Row))
+
+
 def put(  # noqa: PLR0917  positional where a million calls make it matter
     state: RunState,
     row: Row,
@@ -196,22 +200,24 @@ def put(  # noqa: PLR0917  positional where a million calls make it matter
     end: End | None = None,
 ) -> None:
     """Replace a row, keeping its counts; what is not named is none."""
-    before = row.status
-    state.rows[row.id] = Row(
-        id=row.id,
-        order=row.order,
-        status=status,
-        since=row.since if status is before else at,
-        spec=row.spec,
-        tally=tally,
-        flight=flight,
-        wait=wait,
-        end=end,
-        life=row.life,
-        started_at=(
-            at if flight is not None and row.started_at is None else row.started_at
-        ),
+    before, begun = row.status, row.started_at
+    # A frozen class's own way takes twice as long, and nearly every fact comes here.
+    id_of, order_of, status_of, since, spec, used, call, waits, ends, life, started = (
+        _SETTERS
     )
+    made = _new(Row)
+    id_of(made, row.id)
+    order_of(made, row.order)
+    status_of(made, status)
+    since(made, row.since if status is before else at)
+    spec(made, row.spec)
+    used(made, tally)
+    call(made, flight)
+    waits(made, wait)
+    ends(made, end)
+    life(made, row.life)
+    started(made, at if flight is not None and begun is None else begun)
+    state.rows[row.id] = made
     if status is not before:
         count_move(state, row, status)
 

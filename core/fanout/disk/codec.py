@@ -51,6 +51,8 @@ _HEAD = len('{"c":"01234567",')
 _KIND = b'"e":"'
 """Only numbers stand before it."""
 _LONG = 1024
+_new = object.__new__
+_RECORD = tuple(vars(Record)[f.name].__set__ for f in dataclasses.fields(Record))
 _LEFT_OUT: Mapping[bytes, str] = {
     kind.encode(): names[0]
     for kind, names in PAYLOADS.items()
@@ -156,7 +158,13 @@ def decode(line: bytes, *, payloads: bool = True) -> Record | Seal:
         event = _event(kind, cls, fields)
     except (KeyError, TypeError, ValueError) as exc:
         raise BadLineError(f"not a record: {exc!r}") from exc
-    return Record(seq, life, at, typing.cast("Event", event))
+    record = _new(Record)
+    set_seq, set_life, set_at, set_event = _RECORD
+    set_seq(record, seq)
+    set_life(record, life)
+    set_at(record, at)
+    set_event(record, event)
+    return record
 
 
 def _line(rest: str) -> bytes:
@@ -246,32 +254,43 @@ def _maker(cls: type) -> Read:
     much, and a journal has millions of them.
     """
     hints = typing.get_type_hints(cls, vars(events))
-    puts = tuple(
-        (f.name, vars(cls)[f.name].__set__, _reader(hints[f.name]))
+    all_fields = [
+        (f, vars(cls)[f.name].__set__, _reader(hints[f.name]))
         for f in dataclasses.fields(cls)
-    )
+    ]
+    needed = [(f.name, put, read) for f, put, read in all_fields if not _has_default(f)]
+    others = [
+        (f.name, put, read, _default(f))
+        for f, put, read in all_fields
+        if _has_default(f)
+    ]
 
     def make(values: Mapping[str, Any]) -> Any:
-        made: Any = object.__new__(cls)
-        try:
-            for name, put, read in puts:
+        made: Any = _new(cls)
+        for name, put, read in needed:
+            value = values[name]
+            put(made, value if read is None else read(value))
+        for name, put, read, default in others:
+            if name in values:
                 value = values[name]
                 put(made, value if read is None else read(value))
-        except KeyError:
-            return _with_defaults(cls, values)
+            else:
+                put(made, default())
         return made
 
     return make
 
 
-def _with_defaults(cls: type, values: Mapping[str, Any]) -> Any:
-    """Make an instance where fields are missing; raises TypeError if they may not."""
-    found = {}
-    for name, hint in typing.get_type_hints(cls, vars(events)).items():
-        if name in values:
-            read = _reader(hint)
-            found[name] = values[name] if read is None else read(values[name])
-    return cls(**found)
+def _has_default(field: "dataclasses.Field[Any]") -> bool:
+    missing = dataclasses.MISSING
+    return field.default is not missing or field.default_factory is not missing
+
+
+def _default(field: "dataclasses.Field[Any]") -> Callable[[], Any]:
+    """Return what makes the value of a field that a line does not have."""
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory
+    return lambda: field.default
 
 
 def _reader(hint: Any) -> Read | None:
