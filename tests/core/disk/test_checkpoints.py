@@ -24,7 +24,14 @@ from fanout.disk.reading import fold
 from fanout.disk.recent import MINUTE, Spent
 from fanout.disk.results import results
 from fanout.testing.bad_disks import FailingFiles, after_power_cut
-from fanout.words.events import CallAdmitted, CallAnswered
+from fanout.words.events import (
+    CallAbandoned,
+    CallAdmitted,
+    CallAnswered,
+    CallRefused,
+    Record,
+)
+from fanout.words.model import Usage
 
 SCALE = int(os.environ.get("FANOUT_SCALE", "1"))
 UNKNOWN = _line('"n":%d,"life":1,"at":9.0,"e":"MoonRose"}')
@@ -158,27 +165,46 @@ def test_results_are_the_same_lines(tmp_path: Path) -> None:
     assert list(results(tmp_path)) == lines
 
 
+def spent_by(records: list[Record], since: float) -> list[str]:
+    """What calls have taken of their pools at `since` or later, call by call."""
+    taken: list[Spent] = []
+    for record in records:
+        sent = record.event
+        if not isinstance(sent, CallAdmitted) or sent.batch is not None:
+            continue
+        ends = (
+            r
+            for r in records
+            if isinstance(r.event, CallAnswered | CallRefused | CallAbandoned)
+            and r.event.call == sent.call
+            and r.life == record.life
+        )
+        end = next(ends, None)
+        if end is None:
+            taken.append(Spent(record.at, sent.pool, Usage(sent.need.input), 1))
+            continue
+        answered = isinstance(end.event, CallAnswered)
+        used = end.event.usage if answered else end.event.wasted  # type: ignore[union-attr]
+        if used.total:
+            taken.append(Spent(record.at, sent.pool, Usage(used.charged_input), 1))
+            taken.append(Spent(end.at, sent.pool, Usage(0, used.output_tokens)))
+    return sorted(repr(spent) for spent in taken if spent.at >= since)
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_what_the_account_still_remembers_is_what_was_answered_of_late(
+def test_what_the_account_still_remembers_is_what_was_spent_of_late(
     tmp_path: Path, seed: int
 ) -> None:
     records = story_of(seed, 400)
     segments_of(tmp_path, records, 6_000)
-    pools: dict[int, str] = {}
-    answered = []
-    for record in records:
-        event = record.event
-        if isinstance(event, CallAdmitted) and event.batch is None:
-            pools[event.call] = event.pool
-        elif isinstance(event, CallAnswered) and event.call in pools:
-            answered.append(Spent(record.at, pools[event.call], event.usage))
     since = records[-1].at - MINUTE
-    true = [spent for spent in answered if spent.at >= since]
-    assert 0 < len(true) < len(answered)
+    true = spent_by(records, since)
+    assert 10 < len(true) < len(spent_by(records, 0.0))
     for upto in (None, 390, 200):
         if upto is not None:
             write(tmp_path, upto)
-        assert open_run(tmp_path).recent.since(since) == true
+        recent = open_run(tmp_path).recent
+        assert sorted(repr(spent) for spent in recent.since(since)) == true
         drop_checkpoints(tmp_path)
 
 
