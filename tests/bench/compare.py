@@ -90,7 +90,7 @@ class Ran:
 def command(client: str, url: str, words: list[str], *, mute: bool) -> list[str]:
     """How the client is started; `words` are workload, seed, result and trace."""
     if client in OURS:
-        run = [sys.executable, "-m", "fanout_tui", "--json", "--fresh"]
+        run = [sys.executable, "-m", "fanout_tui", "--json", "--fresh", "--yes"]
         return [*run, str(HERE / "compare_script.py"), OURS[client], *words]
     made = [sys.executable, str(HERE / "compare_client.py"), client, url, *words]
     return [*made, "mute"] if mute else made

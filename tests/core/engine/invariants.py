@@ -41,7 +41,7 @@ from fanout.words.events import (
 )
 from fanout.words.model import NO_USAGE, MissingKind, Row, RowId, Status
 
-PROBES_MAX, PROBES_PER_SECOND = 20, 0.16
+PROBES_MAX, PROBES_PER_SECOND = 20, 0.25
 """Requests that may meet a service which is away: at once, and as time goes on."""
 OWN_REFUSALS_MAX = 4
 """Refusals that a life may cause itself, beside one for each change of the limits."""
