@@ -81,7 +81,7 @@ BACKOFF_SECONDS_MIN = 1.0
 BACKOFF_SECONDS_MAX = 60.0
 # A service that fails one call in ten fails some row three times in a row. While it
 # answers others such a row waits no longer than this ...
-UNLUCKY_SECONDS = 2.0
+UNLUCKY_SECONDS = 1.0
 # ... until luck no longer explains it.
 UNLUCKY_TIMES = 6
 # While the service is away the breaker spaces the calls. Rows that slept longer
