@@ -11,7 +11,7 @@ from fanout.words.snapshot import Snapshot
 from fanout.world.threads import RunThread
 from fanout_tui.bridge import TranscriptLine
 
-STOP_SECONDS_MAX = 4.5
+STOP_SECONDS_MAX = 3.5
 """How long an engine may take to stop at once when it stands still meanwhile."""
 STANDS_SECONDS = 1.5
 BUSY_SECONDS_MAX = 15.0
