@@ -111,11 +111,13 @@ class Watched(_Thread):
         news = follow(self.folder, self._mark)
         if news.records and self._dead:
             # Somebody has gone on with it: what was taken for its end was none.
-            self._opened = self._dead = False
+            self._opened = self._dead = self._over = False
             return True
         self._mark = news.mark
         for record in news.records:
             self._playback.take(record)
+        if self._over and not news.records:
+            return False  # nothing about it has changed
         state = self._playback.state
         # Whoever let go of it just now may have written before: read once more.
         if not alive and not news.records and state.end is None and not self._dead:

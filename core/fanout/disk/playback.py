@@ -117,7 +117,7 @@ class Playback:
             return None
         state = self.state
         info = run_info(self._folder, state)
-        report = from_state(state, info, word, generated_at=at)
+        report = from_state(state, info, word, generated_at=at, rows={})
         return RunEnd(
             exit_code=report.exit_code if report.exit_code is not None else -1,
             complete=report.complete,

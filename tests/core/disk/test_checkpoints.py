@@ -115,10 +115,10 @@ def test_a_checkpoint_and_the_rest_are_the_whole_for_every_record(
 
 @pytest.mark.long
 def test_many_runs_open_from_a_checkpoint_of_any_record(tmp_path: Path) -> None:
-    for seed in range(100, 100 + 12 * SCALE):
+    for seed in range(100, 100 + 4 * SCALE):
         folder = tmp_path / str(seed)
-        records = story_of(seed, 400)
-        segments_of(folder, records, 9_000)
+        records = story_of(seed, 200)
+        segments_of(folder, records, 6_000)
         true = whole(folder)
         for record in records:
             write(folder, record.seq)
@@ -302,7 +302,7 @@ def test_a_spoilt_checkpoint_is_never_believed(
 def test_many_spoilt_checkpoints(
     tmp_path: Path, spoil: Callable[[Path, int], None]
 ) -> None:
-    spoil(tmp_path, 5_000 * SCALE)
+    spoil(tmp_path, 1_500 * SCALE)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -477,7 +477,7 @@ def test_a_kill_while_a_checkpoint_is_written(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_many_kills_while_checkpoints_are_written(tmp_path: Path) -> None:
-    kill_while_writing(tmp_path, 60 * SCALE)
+    kill_while_writing(tmp_path, 30 * SCALE)
 
 
 # -- who has them written ----------------------------------------------------
