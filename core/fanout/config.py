@@ -1,11 +1,14 @@
 """What a run is told from outside: plain data, checked where it came from."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from fanout.decide.budget import Budget
 from fanout.decide.ending import Tolerance
+from fanout.decide.pricing import BUILT_IN
 from fanout.decide.selection import EVERYTHING, Selection
+from fanout.words.budgets import Budget
+from fanout.words.prices import Prices
 from fanout.words.timeouts import Timeouts
 
 DEFAULT_MODEL = "claude-sonnet-5"
@@ -24,6 +27,9 @@ class Config:
     concurrency: int | None = None
     """None is `auto`."""
     budget: Budget = Budget()
+    """In a resumed run, what is not said is what it was."""
+    phase_budgets: Mapping[str, Budget] = field(default_factory=dict)
+    prices: Prices = BUILT_IN
     tolerance: Tolerance = Tolerance()
     selection: Selection = EVERYTHING
     yes: bool = False

@@ -19,9 +19,11 @@ from fanout.config import Config
 from fanout.decide.admission.account import Account
 from fanout.decide.admission.estimate import Estimator
 from fanout.decide.batching import LIVE
-from fanout.decide.budget import Purse
+from fanout.decide.budget import Purses
 from fanout.decide.pools import pool_of
-from fanout.decide.spent import purse_of
+from fanout.decide.pricing import as_json
+from fanout.decide.run_state import RUN
+from fanout.decide.spent import purses_of
 from fanout.decide.state import RunState
 from fanout.disk.journal import Journal
 from fanout.disk.keeper import Keeper
@@ -36,6 +38,7 @@ from fanout.script.loading import LoadedScript
 from fanout.script.running import ScriptEnd, ScriptOptions, ScriptThread
 from fanout.version import VERSION
 from fanout.words.batched import BatchGone
+from fanout.words.budgets import Budget
 from fanout.words.events import LifeStarted, Noted
 from fanout.words.snapshot import RunInfo, Snapshot
 from fanout.world import messages as said
@@ -104,6 +107,7 @@ class Life:
         self.out = OutputFolder(config.out_dir or place.out)
         fence_off(str(place.runs))
         self._lane = _lane(config, place)
+        self._budgets = _budgets(config, place)
         self.info = RunInfo(
             id=place.folder.name,
             name=config.script.stem,
@@ -141,11 +145,11 @@ class Life:
         self._open_life(core)
         api = self._api(thread)
         self._watch_sleep(thread)
-        purse = purse_of(self._setting.config.budget, core.state)
-        publisher = Publisher(core, self.info, purse)
+        purses = purses_of(self._budgets.get(RUN, Budget()), core.state)
+        publisher = Publisher(core, self.info, purses)
         return Engine(
             core,
-            build_desks(core, self._world(api, purse, publisher)),
+            build_desks(core, self._world(api, purses, publisher)),
             publisher=publisher,
             linger=self._setting.linger,
             export=self._setting.export,
@@ -242,6 +246,11 @@ class Life:
                 version=VERSION,
                 pid=os.getpid(),
                 lane=self._lane,
+                prices=as_json(self._setting.config.prices),
+                budgets={
+                    name: [budget.tokens, budget.dollars]
+                    for name, budget in self._budgets.items()
+                },
             )
         )
         if info.life > 1:
@@ -254,11 +263,11 @@ class Life:
         for text in self._setting.place.notes:
             core.record(Noted(source="engine", text=text))
 
-    def _world(self, api: ApiPort, purse: Purse, publisher: Publisher) -> World:
+    def _world(self, api: ApiPort, purses: Purses, publisher: Publisher) -> World:
         setting = self._setting
         return World(
             api=api,
-            purse=purse,
+            purses=purses,
             publisher=publisher,
             folder=self.out,
             lookup=Lookup(self._earlier, digest=digest, restore=self._restore),
@@ -292,7 +301,9 @@ class Life:
             selection=config.selection,
             known=known_of(config, access, runs, setting.clock.wall()),
             asks=self._asks(),
-            budget=config.budget,
+            budget=self._budgets.get(RUN, Budget()),
+            phase_budgets={n: b for n, b in self._budgets.items() if n != RUN},
+            answers=setting.answers and not config.yes,
             dry=config.dry,
             keep=keeper(access, runs),
         )
@@ -319,6 +330,18 @@ def _lane(config: Config, place: Place) -> str:
     if config.lane is None and config.resume is not None and before is not None:
         return before.lane
     return config.lane or LIVE
+
+
+def _budgets(config: Config, place: Place) -> dict[str, Budget]:
+    """Return the run's budget and those that options give phases.
+
+    Whoever resumes a run without naming a budget did not mean to lift it.
+    """
+    given = {RUN: config.budget, **config.phase_budgets}
+    if config.resume is not None:
+        for name, known in place.state.budgets.items():
+            given[name] = given.get(name, Budget()).over(known)
+    return {name: budget for name, budget in given.items() if not budget.is_none}
 
 
 def _gone_on(state: RunState) -> str:

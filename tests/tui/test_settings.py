@@ -76,7 +76,7 @@ def test_options_go_before_environment_before_file(tmp_path: Path) -> None:
     made, origins = options(tmp_path, environ)
     assert (made.config.budget.dollars, made.config.model) == (2, "of-them")
     assert made.config.tolerance.overall == "3"
-    assert origins["max_usd"] == "FANOUT_MAX_USD"
+    assert origins["max_usd"] == f"FANOUT_MAX_USD over {tmp_path / 'pyproject.toml'}"
     environ["FANOUT_MODEL"] = "of-us"
     words = ("--max-usd", "9", "--allow-missing", "audit=1")
     made, origins = options(tmp_path, environ, *words)
@@ -112,7 +112,7 @@ def test_the_nearest_file_up_to_the_repository_is_read(tmp_path: Path) -> None:
     (tmp_path / "repo" / "pyproject.toml").write_text("[tool.other]\nx = 1\n")
     assert read_layers({}, inner).file is None
     (tmp_path / "repo" / "pyproject.toml").write_text("[tool.fanout]\nmax-usd = 2\n")
-    assert read_layers({}, inner).held["max_usd"].value == "2"
+    assert read_layers({}, inner).held["max_usd"].value == ["2"]
     (inner.parent / "fanout.toml").write_text("")
     assert read_layers({}, inner).held == {}
     assert read_layers({}, inner).file == inner.parent / "fanout.toml"
@@ -184,7 +184,7 @@ def test_config_shows_what_holds_and_no_key(
     assert "sk-secret" not in out
     show_config([], environ, layers, as_json=True)
     told = json.loads(capsys.readouterr().out)
-    assert told["settings"]["max_usd"] == {"value": "5", "from": str(tmp_path / "fanout.toml")}  # fmt: skip
+    assert told["settings"]["max_usd"] == {"value": ["5"], "from": str(tmp_path / "fanout.toml")}  # fmt: skip
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fanout.toml").write_text("x = 5\n")
     assert entry(["config"], environ) == 2

@@ -10,7 +10,15 @@ from typing import Any
 
 from fanout.decide.lifecycle import IllegalEvent, next_status
 from fanout.decide.open_batches import Member
-from fanout.decide.run_state import RunState, at_rest, put, row_of
+from fanout.decide.run_state import (
+    RunState,
+    at_rest,
+    cost_of,
+    plus,
+    put,
+    row_of,
+    spend_of,
+)
 from fanout.decide.sums import minus
 from fanout.words.batched import (
     BatchEnded,
@@ -29,7 +37,7 @@ from fanout.words.events import (
     RowDropped,
     RowMissing,
 )
-from fanout.words.model import NO_USAGE, Flight, Usage
+from fanout.words.model import NO_USAGE, Flight
 
 
 def _planned(state: RunState, at: float, event: BatchPlanned) -> None:
@@ -74,8 +82,9 @@ def _taken_up(state: RunState, at: float, event: CallTakenUp) -> None:
             tally,
             in_doubt=minus(tally.in_doubt, member.doubt),
             wasted=minus(tally.wasted, member.wasted),
+            dollars=plus(tally.dollars, -(member.cost or 0.0)),
         )
-    state.batches.discount(member.model, member.wasted)
+    spend_of(state, row.id).take(member.model, member.wasted, member.cost)
     state.batches.take_up(member)
     flight = Flight(member.call, member.turn, member.need, at, batch.number)
     put(state, row, status, at, tally, flight)
@@ -87,16 +96,18 @@ def _settled(state: RunState, _at: float, event: CallSettled) -> None:
         raise IllegalEvent(event.row, "in no batch", event, "nobody had left it")
     state.ledger.in_doubt.take(member.doubt)
     state.ledger.wasted.add(event.wasted)
+    cost = cost_of(state, member.model, event.wasted, in_batch=True)
     row = state.rows.get(event.row)
     if row is not None and not member.dropped:
         tally = replace(
             row.tally,
             in_doubt=minus(row.tally.in_doubt, member.doubt),
             wasted=row.tally.wasted + event.wasted,
+            dollars=plus(row.tally.dollars, cost),
         )
         state.rows[row.id] = replace(row, tally=tally)
-    state.batches.count(member.model, event.wasted)
-    member.doubt, member.wasted = NO_USAGE, event.wasted
+    spend_of(state, event.row).add(member.model, event.wasted, cost)
+    member.doubt, member.wasted, member.cost = NO_USAGE, event.wasted, cost
     if not event.answered:
         state.batches.remove(event.call)
 
@@ -122,10 +133,8 @@ def follow(state: RunState, event: object) -> None:
 
 def _keep(state: RunState, event: object) -> None:
     match event:
-        case CallAnswered():
-            _over(state, event.call, event.usage)
-        case CallRefused():
-            _over(state, event.call, event.wasted)
+        case CallAnswered() | CallRefused():
+            state.batches.remove(event.call)
         case CallAbandoned():
             state.batches.leave(event.call, event.in_doubt)
         case RowDone() | RowMissing():
@@ -145,10 +154,3 @@ def _join(state: RunState, event: CallAdmitted, batch: int) -> None:
         digest=event.digest,
     )
     state.batches.join(batch, member)
-
-
-def _over(state: RunState, call: int, usage: Usage) -> None:
-    member = state.batches.member(call)
-    if member is not None:
-        state.batches.count(member.model, usage)
-        state.batches.remove(call)

@@ -39,6 +39,8 @@ class Ending:
     """Cause of the stop that was asked for, if any."""
     script: str
     """`returned`, `raised`, `exited`, `incomplete` or `cancelled`."""
+    over_budget: bool = False
+    """A budget of a phase or an agent has made rows missing."""
     usage_error: bool = False
     """The script could not be run as given."""
 
@@ -116,6 +118,14 @@ def exit_code(ending: Ending, *, accepted: bool) -> int:
         return by_stop[stop]
     if ending.usage_error:
         return USAGE
+    if ending.over_budget and not accepted:
+        return BUDGET
+    return _script_code(ending, accepted=accepted)
+
+
+def _script_code(ending: Ending, *, accepted: bool) -> int:
+    """Return the code where nothing but the script and holes may count."""
+    holes = sum(ending.missing.values())
     if ending.script in ("raised", "exited"):
         return SCRIPT_RAISED
     if ending.script == "incomplete" and not (accepted and holes):

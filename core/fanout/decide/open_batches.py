@@ -14,7 +14,6 @@ doubt, until somebody takes it up again or its result has told.
 
 from dataclasses import dataclass, field
 
-from fanout.decide.sums import Sum
 from fanout.words.model import NO_USAGE, Flight, Need, RowId, Usage
 
 __all__ = ["Member", "OpenBatch", "OpenBatches"]
@@ -37,6 +36,8 @@ class Member:
     """What it counts for as in doubt, while it is left."""
     wasted: Usage = NO_USAGE
     """What it counts for as wasted, once it is left and settled."""
+    cost: float | None = 0.0
+    """What that cost; None: a price was unknown."""
     dropped: bool = False
     """Its row was dropped since: only the sums know of it."""
 
@@ -64,8 +65,6 @@ class OpenBatches:
     def __init__(self) -> None:
         self.by_number: dict[int, OpenBatch] = {}
         self.next_number = 1
-        self.used: dict[str, Sum] = {}
-        """What calls in batches have used, by model; it costs half."""
         self._of_call: dict[int, int] = {}
         self._left: dict[RowId, list[int]] = {}
         self._waited: dict[RowId, int] = {}
@@ -165,14 +164,7 @@ class OpenBatches:
         self._waited[member.row] = member.call
         member.left = member.dropped = False
         member.doubt = member.wasted = NO_USAGE
-
-    def count(self, model: str, usage: Usage) -> None:
-        """Calls in batches have used this."""
-        self.used.setdefault(model, Sum()).add(usage)
-
-    def discount(self, model: str, usage: Usage) -> None:
-        """What was counted is about to be counted again."""
-        self.used.setdefault(model, Sum()).take(usage)
+        member.cost = 0.0
 
     def remove(self, call: int) -> None:
         """A call is over; so is its batch with the last of them."""

@@ -1,61 +1,76 @@
 """Dollars per token by model; an unknown price is None, never 0.
 
-Prices in dollars per million tokens, as published for late 2026; cache writes
-cost 1.25 times the input price (five-minute entries), cache reads a tenth.
+The built-in table is `prices.toml` beside this file, a part of the package that is
+read with it, once. A life's table is that with what the settings say of single
+models laid over it. It is journaled whole at the life's start (`as_json`,
+`from_json`), so that a replay comes to the same dollars, also by a later version.
 """
 
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from importlib.resources import files
+from typing import Any
 
 from fanout.words.model import Usage
+from fanout.words.prices import Price, Prices
 
-PRICES_OF = "2026-11"
 _MILLION = 1_000_000
-_CACHE_WRITE = 1.25
-_CACHE_READ = 0.1
+_DATE_DIGITS = len("20251001")
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Dollars per million tokens."""
-
-    input: float
-    output: float
-    long_over: int | None = None
-    """Prompts of more tokens than this are charged at the long prices."""
-    long_input: float = 0.0
-    long_output: float = 0.0
+def as_json(prices: Prices) -> dict[str, Any]:
+    """Return a table as plain values."""
+    return {
+        "as_of": prices.as_of,
+        "source": prices.source,
+        "overridden": list(prices.overridden),
+        "models": {name: asdict(price) for name, price in prices.models.items()},
+    }
 
 
-PRICES = {
-    "claude-fable-5-2": Price(8, 40),
-    "claude-fable-5-1": Price(10, 50),
-    "claude-fable-5": Price(10, 50),
-    "claude-opus-5-5": Price(4, 20),
-    "claude-opus-5": Price(5, 25),
-    "claude-opus-4-8": Price(5, 25),
-    "claude-opus-4-7": Price(5, 25),
-    "claude-opus-4-6": Price(5, 25),
-    "claude-opus-4-5": Price(5, 25),
-    "claude-sonnet-5-5": Price(2, 10),
-    "claude-sonnet-5": Price(2, 10),
-    "claude-sonnet-4-6": Price(3, 15),
-    "claude-sonnet-4-5": Price(3, 15),
-    "claude-haiku-5-5": Price(0.10, 0.50, 100_000, 0.50, 2.50),
-    "claude-haiku-4-5": Price(1, 5),
-}
+def from_json(table: Mapping[str, Any]) -> Prices:
+    """Return the table that was journaled; fields of later versions are passed over."""
+    known = Price.__dataclass_fields__
+    return Prices(
+        as_of=table["as_of"],
+        source=table["source"],
+        overridden=tuple(table.get("overridden", ())),
+        models={
+            name: Price(**{k: v for k, v in one.items() if k in known})
+            for name, one in table["models"].items()
+        },
+    )
 
 
-def price_of(model: str) -> Price | None:
+BUILT_IN = from_json(
+    tomllib.loads(files(__package__).joinpath("prices.toml").read_text("utf-8"))
+)
+
+
+def overridden(prices: Prices, by: Mapping[str, Price]) -> Prices:
+    """Return a table in which these models have these prices."""
+    if not by:
+        return prices
+    return replace(prices, models={**prices.models, **by}, overridden=tuple(sorted(by)))
+
+
+def price_of(model: str, prices: Prices) -> Price | None:
     """Return a model's price; dated ids (`…-20251001`) share their model's."""
-    if model in PRICES:
-        return PRICES[model]
+    found = prices.models.get(model)
+    if found is not None:
+        return found
     base, _, date = model.rpartition("-")
-    return PRICES.get(base) if date.isdigit() and len(date) == len("20251001") else None
+    dated = date.isdigit() and len(date) == _DATE_DIGITS
+    return prices.models.get(base) if dated else None
 
 
-def dollars(model: str, usage: Usage) -> float | None:
-    """Return what one call's usage costs; None when the price is unknown."""
-    price = price_of(model)
+def dollars(model: str, usage: Usage, prices: Prices) -> float | None:
+    """Return what one call's usage costs; None when the price is unknown.
+
+    Of one call: a prompt's length may decide the price.
+    """
+    price = price_of(model, prices)
     if price is None:
         return None
     prompt = usage.charged_input + usage.cache_read_input_tokens
@@ -64,7 +79,7 @@ def dollars(model: str, usage: Usage) -> float | None:
     out = price.long_output if long else price.output
     return (
         usage.input_tokens * into
-        + usage.cache_creation_input_tokens * into * _CACHE_WRITE
-        + usage.cache_read_input_tokens * into * _CACHE_READ
+        + usage.cache_creation_input_tokens * into * price.cache_write
+        + usage.cache_read_input_tokens * into * price.cache_read
         + usage.output_tokens * out
     ) / _MILLION

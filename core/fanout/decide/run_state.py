@@ -7,11 +7,14 @@ from it, so that counts and sums never have to be worked out again.
 
 from dataclasses import fields, replace
 
+from fanout.decide.batching import POOL, PRICE
 from fanout.decide.lifecycle import IllegalEvent
 from fanout.decide.open_batches import OpenBatches
-from fanout.decide.pricing import dollars
+from fanout.decide.pricing import BUILT_IN, dollars
+from fanout.decide.spending import Spend
 from fanout.decide.sums import Ledger, minus
 from fanout.words.ahead import Forecasted, Foreseen
+from fanout.words.budgets import Budget
 from fanout.words.events import (
     CallAbandoned,
     CallAnswered,
@@ -35,6 +38,9 @@ from fanout.words.model import (
     Wait,
 )
 from fanout.words.snapshot import Counts, Totals
+
+RUN = ""
+"""Stands among phases for the run as a whole."""
 
 
 class RunState:
@@ -80,6 +86,12 @@ class RunState:
         """When that was said."""
         self.spent_before = NO_USAGE
         """What earlier lives had used, useful or not."""
+        self.budgets: dict[str, Budget] = {}
+        """Of the phases that have one, in the newest life; the run's at ``""``."""
+        self.prices = BUILT_IN
+        """What the newest life reckons with."""
+        self.spent: dict[str, Spend] = {}
+        """What was used over all lives, useful or not, by phase."""
 
     @property
     def run(self) -> str:
@@ -106,7 +118,7 @@ class RunState:
 
     @property
     def totals(self) -> Totals:
-        """Sums over all rows and lives; prices are not known here."""
+        """Sums over all rows and lives."""
         ledger = self.ledger
         return Totals(
             useful=ledger.useful.usage(),
@@ -115,8 +127,16 @@ class RunState:
             refusals_429=ledger.refusals_429,
             refusals_529=ledger.refusals_529,
             reused=ledger.reused,
-            dollars=None,
+            dollars=self.spend.dollars(self.prices),
         )
+
+    @property
+    def spend(self) -> Spend:
+        """What all phases have used together, over all lives."""
+        whole = Spend()
+        for spend in self.spent.values():
+            whole.join(spend)
+        return whole
 
     def copy_rows(self) -> dict[RowId, Row]:
         """The rows as they are now, for a snapshot: a shallow copy."""
@@ -165,17 +185,55 @@ def interrupt(state: RunState, at: float) -> None:
             tally = replace(tally, in_doubt=tally.in_doubt + worst)
             reason = (
                 f"in doubt: call {flight.call} was in flight, "
-                f"at most {worst.total:,} tokens{_price(row, worst)}"
+                f"at most {worst.total:,} tokens{_price(state, row, worst)}"
             )
         end = End(kind=MissingKind.INTERRUPTED, reason=reason)
         # Its turns are kept: whoever resumes goes on from them.
-        put(state, row, Status.MISSING, at, tally, end=end)
+        # Until its last fact: how long it worked on before it died, nobody knows.
+        known = replace(row, worked=worked(row, state.at), since=at)
+        put(state, known, Status.MISSING, at, tally, end=end)
     state.batches.forget_unplanned()
 
 
-def _price(row: Row, usage: Usage) -> str:
-    cost = dollars(row.spec.model, usage) if row.spec is not None else None
+def _price(state: RunState, row: Row, usage: Usage) -> str:
+    cost = None
+    if row.spec is not None:
+        cost = dollars(row.spec.model, usage, state.prices)
     return "" if cost is None else f", ${cost:,.4f}"
+
+
+def cost_of(
+    state: RunState, model: str, usage: Usage, *, in_batch: bool
+) -> float | None:
+    """Return what a call cost; None when the price is unknown."""
+    if not usage.total:
+        return 0.0
+    cost = dollars(model, usage, state.prices)
+    return cost if cost is None or not in_batch else cost * PRICE
+
+
+def pay(state: RunState, row: Row, usage: Usage) -> float | None:
+    """Count what the row's call in flight has used; returns the row's new dollars."""
+    if not usage.total:
+        return row.tally.dollars
+    model = "" if row.spec is None else row.spec.model
+    in_batch = row.flight is not None and row.flight.batch is not None
+    cost = cost_of(state, model, usage, in_batch=in_batch)
+    spend_of(state, row.id).add(model, usage, cost)
+    return plus(row.tally.dollars, cost)
+
+
+def spend_of(state: RunState, row: RowId) -> Spend:
+    """What the phase of a row has used."""
+    spend = state.spent.get(row.phase)
+    if spend is None:
+        spend = state.spent[row.phase] = Spend()
+    return spend
+
+
+def plus(known: float | None, more: float | None) -> float | None:
+    """Add dollars; unknown ones make the sum unknown."""
+    return None if known is None or more is None else known + more
 
 
 def hold(state: RunState, pool: str, at: float, wait: Wait) -> None:
@@ -200,11 +258,12 @@ def put(  # noqa: PLR0917  positional where a million calls make it matter
     end: End | None = None,
 ) -> None:
     """Replace a row, keeping its counts; what is not named is none."""
-    before, begun = row.status, row.started_at
+    before, begun, worked = row.status, row.started_at, row.worked
+    if before is Status.RUNNING and status is not before:
+        worked += _work(row, at)
     # A frozen class's own way takes twice as long, and nearly every fact comes here.
-    id_of, order_of, status_of, since, spec, used, call, waits, ends, life, started = (
-        _SETTERS
-    )
+    id_of, order_of, status_of, since, spec, used = _SETTERS[:6]
+    call, waits, ends, life, started, work = _SETTERS[6:]
     made = _new(Row)
     id_of(made, row.id)
     order_of(made, row.order)
@@ -217,9 +276,21 @@ def put(  # noqa: PLR0917  positional where a million calls make it matter
     ends(made, end)
     life(made, row.life)
     started(made, at if flight is not None and begun is None else begun)
+    work(made, worked)
     state.rows[row.id] = made
     if status is not before:
         count_move(state, row, status)
+
+
+def _work(row: Row, at: float) -> float:
+    """Seconds since the row began to run."""
+    in_batches = row.spec is not None and row.spec.pool == POOL
+    return 0.0 if in_batches else max(0.0, at - row.since)
+
+
+def worked(row: Row, at: float) -> float:
+    """Return how long a row has worked by the wall-clock second `at`."""
+    return row.worked + (_work(row, at) if row.status is Status.RUNNING else 0.0)
 
 
 def count_move(state: RunState, row: Row, status: Status) -> None:

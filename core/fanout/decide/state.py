@@ -27,6 +27,7 @@ from fanout.decide.lifecycle import (
     next_status,
 )
 from fanout.decide.payload import turns_in
+from fanout.decide.pricing import BUILT_IN, from_json
 from fanout.decide.run_state import (
     THROWN_AWAY,
     RunState,
@@ -36,11 +37,13 @@ from fanout.decide.run_state import (
     in_flight,
     interrupt,
     lay_aside,
+    pay,
     put,
     row_of,
     take_up,
 )
 from fanout.decide.whole_run import WHOLE_RUN
+from fanout.words.budgets import Budget
 from fanout.words.events import (
     AnswerSentBack,
     CallAbandoned,
@@ -100,6 +103,11 @@ def _life_started(state: RunState, at: float, event: LifeStarted) -> None:
     state.start = event
     state.started_at = at
     state.life = event.life
+    state.budgets = {
+        name: Budget(tokens=given[0], dollars=given[1])
+        for name, given in event.budgets.items()
+    }
+    state.prices = from_json(event.prices) if event.prices else BUILT_IN
     state.phases = dict.fromkeys(state.phases)
     state.paused = False
     state.ceiling = None
@@ -113,6 +121,8 @@ def _life_started(state: RunState, at: float, event: LifeStarted) -> None:
 def _phase_entered(state: RunState, _at: float, event: PhaseEntered) -> None:
     if event.allow_missing is not None or event.phase not in state.phases:
         state.phases[event.phase] = event.allow_missing
+    if event.tokens is not None or event.dollars is not None:
+        state.budgets[event.phase] = Budget(tokens=event.tokens, dollars=event.dollars)
 
 
 def _row_expected(state: RunState, at: float, event: RowExpected) -> None:
@@ -200,6 +210,7 @@ def _call_admitted(state: RunState, at: float, event: CallAdmitted) -> None:
             tally.useful,
             tally.wasted,
             tally.in_doubt,
+            tally.dollars,
         ),
         Flight(event.call, event.turn, event.need, at, event.batch),
     )
@@ -229,6 +240,7 @@ def _call_answered(state: RunState, at: float, event: CallAnswered) -> None:
             tally.useful + event.usage,
             tally.wasted,
             tally.in_doubt,
+            pay(state, row, event.usage),
         ),
         None,
         wait,
@@ -254,6 +266,7 @@ def _call_refused(state: RunState, at: float, event: CallRefused) -> None:
         refusals_529=tally.refusals_529 + is_529,
         wasted=tally.wasted + event.wasted,
         in_doubt=tally.in_doubt + event.in_doubt,
+        dollars=pay(state, row, event.wasted),
     )
     wait = Wait(cause, event.until, event.message)
     if is_429 and row.spec is not None:
@@ -271,6 +284,7 @@ def _call_abandoned(state: RunState, at: float, event: CallAbandoned) -> None:
         row.tally,
         in_doubt=row.tally.in_doubt + event.in_doubt,
         wasted=row.tally.wasted + event.wasted,
+        dollars=pay(state, row, event.wasted),
     )
     put(state, row, status, at, tally)
 

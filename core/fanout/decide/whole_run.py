@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fanout.decide.run_state import RunState
+from fanout.decide.run_state import RUN, RunState
 from fanout.words.ahead import Forecasted, RunsAgain
+from fanout.words.budgets import Budget
 from fanout.words.events import (
+    BudgetSet,
     CeilingSet,
     LimitsLearned,
     RunEnded,
@@ -35,6 +37,10 @@ def _ceiling_set(state: RunState, _at: float, event: CeilingSet) -> None:
     state.ceiling = event.ceiling
 
 
+def _budget_set(state: RunState, _at: float, event: BudgetSet) -> None:
+    state.budgets[RUN] = Budget(tokens=event.tokens, dollars=event.dollars)
+
+
 def _run_paused(state: RunState, _at: float, _event: RunPaused) -> None:
     state.paused = True
 
@@ -60,6 +66,7 @@ WHOLE_RUN: Mapping[type, Callable[[RunState, float, Any], None]] = {
     Forecasted: _forecasted,
     LimitsLearned: _limits_learned,
     CeilingSet: _ceiling_set,
+    BudgetSet: _budget_set,
     RunPaused: _run_paused,
     RunResumed: _run_resumed,
     StopAsked: _stop_asked,

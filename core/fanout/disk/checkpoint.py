@@ -89,7 +89,8 @@ def fold_id() -> str:
     digest = sha256(f"{FORMAT} {VERSION}".encode())
     # Without sources, in an archive for instance, the version has to say it all.
     for folder in _FOLDS:
-        for path in sorted((Path(__file__).parents[1] / folder).rglob("*.py")):
+        home = Path(__file__).parents[1] / folder
+        for path in sorted([*home.rglob("*.py"), *home.rglob("*.toml")]):
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from fanout.decide.budget import Budget
 from fanout.decide.lifecycle import IllegalEvent
 from fanout.decide.observing import Seen, seen_in
-from fanout.decide.run_state import standing
-from fanout.decide.spent import purse_of
+from fanout.decide.run_state import RUN, standing
+from fanout.decide.spent import budgets_of
 from fanout.decide.state import RunState, apply, interrupt
 from fanout.disk.folding import Parts
 from fanout.disk.opening import open_fold
@@ -27,7 +26,7 @@ from fanout.disk.shown import Shown
 from fanout.words.events import Record
 from fanout.words.model import RowId, Status
 from fanout.words.observed import Observed
-from fanout.words.snapshot import RunEnd, Snapshot, Totals
+from fanout.words.snapshot import RunEnd, Snapshot
 
 KILLED = "killed"
 """The word for a run that nobody works on and that did not come to its end."""
@@ -42,7 +41,6 @@ class Playback:
         self._folder = run_folder
         self._seen = Seen()
         self._shown = Shown()
-        self._dollars: tuple[int, float | None] = (-1, None)
 
     @classmethod
     def opened(cls, run_folder: Path) -> tuple[Self, Mark]:
@@ -78,6 +76,7 @@ class Playback:
         state = self.state
         word = KILLED if killed and state.end is None else standing(state)
         flying = sum(row.flight is not None for row in state.rows.values())
+        budgets = budgets_of(state)
         return Snapshot(
             at=at,
             run=run_info(self._folder, state),
@@ -88,7 +87,10 @@ class Playback:
             pools=self._seen.pools,
             gates={} if word in ("finished", KILLED) else self._seen.gates,
             ceiling=replace(self._seen.ceiling, in_flight=flying),
-            totals=self._totals(),
+            totals=state.totals,
+            prices=state.prices,
+            budget=budgets[RUN],
+            phase_budgets={n: one for n, one in budgets.items() if n != RUN},
             log=tuple(self._shown.log),
             end=self._end(word, at),
         )
@@ -103,14 +105,6 @@ class Playback:
         except (ValueError, KeyError, TypeError):
             # Of another version: gauges stay as they were, the rows are right.
             return
-
-    def _totals(self) -> Totals:
-        seq, dollars = self._dollars
-        # A pass over all rows: not with every record of a long run.
-        if seq < 0 or self.state.seq - seq > len(self.state.rows) // 10:
-            dollars = purse_of(Budget(), self.state).dollars
-            self._dollars = (self.state.seq, dollars)
-        return replace(self.state.totals, dollars=dollars)
 
     def _end(self, word: str, at: float) -> RunEnd | None:
         if word not in ("finished", KILLED):

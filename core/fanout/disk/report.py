@@ -16,9 +16,13 @@ from typing import Any
 
 from fanout.decide.forecast.compare import compared, outcome
 from fanout.decide.pricing import dollars
+from fanout.decide.run_state import RUN
+from fanout.decide.spent import budgets_of
 from fanout.decide.state import RunState
 from fanout.words.ahead import Foreseen
+from fanout.words.budgets import BudgetView
 from fanout.words.model import Row, RowId, Status, Usage
+from fanout.words.prices import Prices
 from fanout.words.snapshot import Counts, Live, RunEnd, RunInfo, Snapshot, Totals
 
 FINAL = frozenset({Status.DONE, Status.MISSING})
@@ -54,6 +58,8 @@ class Partition:
     """The same in dollars; None where the model's price is unknown."""
     again: str = ""
     """Why it runs again although earlier work knows it."""
+    dollars: float | None = 0.0
+    """What its calls are known to have cost, as `usage` has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +68,7 @@ class PhaseSummary:
 
     name: str
     counts: Counts
+    budget: BudgetView = BudgetView()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +102,10 @@ class Report:
     """In the order in which they were expected."""
     forecast: Mapping[str, Any] | None = None
     """What this life was said to take, and what it took; None: nothing was said."""
+    budget: BudgetView = BudgetView()
+    """The run's."""
+    priced: Prices = Prices()
+    """What it was reckoned with."""
     notes: tuple[str, ...] = ()
     """What is wrong with the journal, and which outputs are not as they were done."""
 
@@ -177,6 +188,8 @@ def from_snapshot(snapshot: Snapshot, *, generated_at: float) -> Report:
         state=snapshot.state,
         generated_at=generated_at,
         end=snapshot.end,
+        prices=snapshot.prices,
+        budgets={**snapshot.phase_budgets, RUN: snapshot.budget},
         live=snapshot.live,
         again=snapshot.again,
         foreseen=snapshot.foreseen,
@@ -190,13 +203,12 @@ def from_state(
     *,
     generated_at: float,
     notes: Iterable[str] = (),
-    totals: Totals | None = None,
     rows: Mapping[RowId, Row] | None = None,
 ) -> Report:
     """Return the report of a run as its journal tells it.
 
-    `word` is the state it is in. `totals` brings dollars, where somebody knows
-    prices. Where only the whole is asked for, no `rows` save the work.
+    `word` is the state it is in. Where only the whole is asked for, no `rows` save
+    the work.
     """
     ended = state.end
     end = None
@@ -212,11 +224,13 @@ def from_state(
         info,
         state.rows if rows is None else rows,
         state.counts,
-        totals or state.totals,
+        state.totals,
         phases=tuple(state.phases),
         state=word,
         generated_at=generated_at,
         end=end,
+        prices=state.prices,
+        budgets=budgets_of(state),
         notes=tuple(notes),
         again=state.again,
         foreseen=state.foreseen,
@@ -233,6 +247,8 @@ def _report(
     state: str,
     generated_at: float,
     end: RunEnd | None,
+    prices: Prices,
+    budgets: Mapping[str, BudgetView],
     notes: tuple[str, ...] = (),
     live: Mapping[RowId, Live] = MappingProxyType({}),
     again: Mapping[RowId, str] = MappingProxyType({}),
@@ -263,7 +279,9 @@ def _report(
         finish=(end.finish if end is not None else "") or finish,
         counts=counts,
         totals=totals,
-        phases=_phases(phases, rows.values()),
+        phases=_phases(phases, rows.values(), budgets),
+        budget=budgets.get(RUN, BudgetView()),
+        priced=prices,
         forecast=compared(
             foreseen,
             totals.useful + totals.wasted,
@@ -271,7 +289,7 @@ def _report(
             max((row.since for row in rows.values()), default=generated_at),
         ),
         partitions=tuple(
-            _partition(row, live.get(row.id), again.get(row.id, ""))
+            _partition(row, live.get(row.id), again.get(row.id, ""), prices)
             for row in rows.values()
         ),
         notes=notes,
@@ -293,18 +311,24 @@ def _reason(state: RunState) -> str:
     return ""
 
 
-def _phases(names: tuple[str, ...], rows: Iterable[Row]) -> tuple[PhaseSummary, ...]:
+def _phases(
+    names: tuple[str, ...], rows: Iterable[Row], budgets: Mapping[str, BudgetView]
+) -> tuple[PhaseSummary, ...]:
     figures: dict[str, dict[str, int]] = {name: {} for name in names}
     for row in rows:
         counts = figures.setdefault(row.id.phase, {})
         counts[row.status.value] = counts.get(row.status.value, 0) + 1
     return tuple(
-        PhaseSummary(name=name, counts=Counts(**counts))
+        PhaseSummary(
+            name=name,
+            counts=Counts(**counts),
+            budget=budgets.get(name, BudgetView()),
+        )
         for name, counts in figures.items()
     )
 
 
-def _partition(row: Row, live: Live | None, again: str) -> Partition:
+def _partition(row: Row, live: Live | None, again: str, prices: Prices) -> Partition:
     end, spec, tally = row.end, row.spec, row.tally
     output = end.output if end is not None else None
     return Partition(
@@ -324,16 +348,17 @@ def _partition(row: Row, live: Live | None, again: str) -> Partition:
         throttled_529=tally.refusals_529,
         usage=tally.useful + tally.wasted,
         in_doubt=tally.in_doubt,
-        doubt_dollars=_dollars(row),
+        doubt_dollars=_dollars(row, prices),
         again=again,
+        dollars=tally.dollars,
     )
 
 
-def _dollars(row: Row) -> float | None:
+def _dollars(row: Row, prices: Prices) -> float | None:
     doubt = row.tally.in_doubt
     if not doubt.total:
         return 0.0
-    return dollars(row.spec.model, doubt) if row.spec is not None else None
+    return dollars(row.spec.model, doubt, prices) if row.spec is not None else None
 
 
 def _why(row: Row, live: Live | None) -> str:

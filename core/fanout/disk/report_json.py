@@ -11,6 +11,7 @@ from typing import Any
 
 from fanout.disk.plain import to_json
 from fanout.disk.report import Partition, PhaseSummary, Report
+from fanout.words.budgets import BudgetView
 
 FORMAT = 1
 
@@ -56,6 +57,12 @@ def as_dict(report: Report) -> dict[str, Any]:
             "overhead": totals.overhead.as_dict(),
         },
         "dollars": totals.dollars,
+        "budget": _budget(report.budget),
+        "prices": {
+            "as_of": report.priced.as_of,
+            "source": report.priced.source,
+            "overridden": list(report.priced.overridden),
+        },
         "throttled": {"429": totals.refusals_429, "529": totals.refusals_529},
         "reused": totals.reused,
         "forecast": report.forecast,
@@ -83,6 +90,19 @@ def _phase(phase: PhaseSummary) -> dict[str, Any]:
         "queued": counts.queued,
         "running": counts.running,
         "throttled": counts.throttled,
+        "budget": _budget(phase.budget),
+    }
+
+
+def _budget(view: BudgetView) -> dict[str, Any]:
+    """Return ceilings (null is none), and how far the run has come towards them."""
+    return {
+        "max_tokens_total": view.budget.tokens,
+        "max_usd": view.budget.dollars,
+        "tokens": view.tokens,
+        "dollars": view.dollars,
+        "held_tokens": view.held_tokens,
+        "held_dollars": view.held_dollars,
     }
 
 
@@ -105,4 +125,5 @@ def _partition(one: Partition) -> dict[str, Any]:
         "in_doubt": one.in_doubt.as_dict(),
         "in_doubt_dollars": one.doubt_dollars,
         "again": one.again,
+        "dollars": one.dollars,
     }

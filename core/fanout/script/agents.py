@@ -16,11 +16,18 @@ from fanout.decide.batching import BATCH, LANES
 from fanout.errors import UsageError
 from fanout.script import inputs as rendering
 from fanout.script.awaiting import Work
-from fanout.script.naming import checked_count, checked_key, checked_output
+from fanout.script.naming import (
+    checked_amount,
+    checked_budget,
+    checked_count,
+    checked_key,
+    checked_output,
+)
 from fanout.script.phases import current_phase
 from fanout.script.results import Done, Missing
 from fanout.script.schemas import Schema, prepare
 from fanout.script.session import Session, current, current_or_none
+from fanout.words.budgets import Budget
 from fanout.words.clean import well_formed
 from fanout.words.model import MissingKind, RowId
 from fanout.words.orders import AgentOrder, RowOutcome
@@ -47,6 +54,8 @@ class Plan:
     model: str | None
     max_tokens: int | None
     max_turns: int | None
+    budget: Budget
+    max_seconds: float | None
     lane: str | None
 
     def order(self, phase: str) -> AgentOrder:
@@ -66,6 +75,8 @@ class Plan:
             model=self.model,
             max_tokens=self.max_tokens,
             max_turns=self.max_turns,
+            budget=self.budget,
+            max_seconds=self.max_seconds,
             lane=self.lane,
             sources=self.inputs.sources,
             holes=self.inputs.holes,
@@ -161,6 +172,9 @@ def agent(
     system: str | None = None,
     max_tokens: int | None = None,
     max_turns: int | None = None,
+    max_tokens_total: int | None = None,
+    max_usd: float | None = None,
+    max_seconds: float | None = None,
     lane: str | None = None,
 ) -> Agent[str]: ...
 @overload
@@ -176,6 +190,9 @@ def agent(
     system: str | None = None,
     max_tokens: int | None = None,
     max_turns: int | None = None,
+    max_tokens_total: int | None = None,
+    max_usd: float | None = None,
+    max_seconds: float | None = None,
     lane: str | None = None,
 ) -> Agent[T]: ...
 @overload
@@ -191,6 +208,9 @@ def agent(
     system: str | None = None,
     max_tokens: int | None = None,
     max_turns: int | None = None,
+    max_tokens_total: int | None = None,
+    max_usd: float | None = None,
+    max_seconds: float | None = None,
     lane: str | None = None,
 ) -> Agent[Any]: ...
 def agent(
@@ -205,6 +225,9 @@ def agent(
     system: str | None = None,
     max_tokens: int | None = None,
     max_turns: int | None = None,
+    max_tokens_total: int | None = None,
+    max_usd: float | None = None,
+    max_seconds: float | None = None,
     lane: str | None = None,
 ) -> Agent[Any]:
     """Describe one unit of work; `await` it, or give it to `parallel`.
@@ -215,7 +238,10 @@ def agent(
     pydantic model, a type, or a JSON schema; without one the answer is text.
     `output` is a relative path. `lane`: `batch` sends it through message batches, at
     half the price and within hours; `live` does not, whatever the run was told; an
-    agent with tools is live. Raises `UsageError` for what cannot work.
+    agent with tools is live. `max_tokens_total` and `max_usd` bound what it spends
+    over all lives: a call that does not fit is not sent, and it is `missing: budget`.
+    After `max_seconds` of work (calls in flight, tools; not waiting) no new turn
+    begins, and it is `missing: timeout`. Raises `UsageError` for what cannot work.
     """
     made = _tools(tools)
     writes = any(tool.name == "write_output" for tool in made)
@@ -237,6 +263,8 @@ def agent(
         model=None if model is None else _text("model", model),
         max_tokens=checked_count("max_tokens", max_tokens),
         max_turns=checked_count("max_turns", max_turns),
+        budget=checked_budget(max_tokens_total, max_usd),
+        max_seconds=checked_amount("max_seconds", max_seconds, "seconds"),
         lane=_lane(key, lane, made),
     )
     return Agent(plan)

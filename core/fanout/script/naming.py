@@ -16,6 +16,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
 from fanout.errors import UsageError
+from fanout.words.budgets import Budget
 
 KEY_LENGTH_MAX = 200
 PHASE_LENGTH_MAX = 100
@@ -116,6 +117,27 @@ def checked_count(name: str, value: Any) -> int | None:
             hint=f"leave {name} out for the default",
         )
     return value
+
+
+def checked_budget(max_tokens_total: Any, max_usd: Any) -> Budget:
+    """Return a budget; None is no ceiling."""
+    return Budget(
+        tokens=checked_count("max_tokens_total", max_tokens_total),
+        dollars=checked_amount("max_usd", max_usd, "dollars"),
+    )
+
+
+def checked_amount(name: str, value: Any, unit: str) -> float | None:
+    """Return a finite amount above zero, or None."""
+    if value is None:
+        return None
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 < value < float("inf"):
+        raise UsageError(
+            f"{name}={value!r} is no amount of {unit} above zero",
+            hint=f"leave {name} out for none",
+        )
+    return float(value)
 
 
 def _path_flaw(text: str) -> str | None:

@@ -12,7 +12,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from fanout.errors import UsageError
-from fanout.script.naming import checked_key, checked_phase, checked_tolerance
+from fanout.script.naming import (
+    checked_budget,
+    checked_key,
+    checked_phase,
+    checked_tolerance,
+)
 from fanout.script.session import Session, current, current_or_none
 from fanout.words.model import RowId
 
@@ -50,18 +55,28 @@ class phase:  # noqa: N801  a verb to the scripts that use it
     """`async with fanout.phase("audit"):` groups the rows scheduled within.
 
     `allow_missing` is how many holes the phase may have: a number, or `"5%"`.
-    Falling short of it stops the run before the next phase spends. A plain
+    Falling short of it stops the run before the next phase spends.
+    `max_tokens_total` and `max_usd` bound what its agents spend, over all lives of
+    the run: what no longer fits is `missing: budget`, and the run goes on. A plain
     `with` serves too.
     """
 
-    def __init__(self, name: str, allow_missing: int | str | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        allow_missing: int | str | None = None,
+        *,
+        max_tokens_total: int | None = None,
+        max_usd: float | None = None,
+    ) -> None:
         self.name = checked_phase(name)
         self.allow_missing = checked_tolerance(allow_missing)
+        self.budget = checked_budget(max_tokens_total, max_usd)
 
     def __enter__(self) -> Self:
         outer = _stack.get()
         full = checked_phase(f"{outer[-1]}/{self.name}" if outer else self.name)
-        current().enter(full, self.allow_missing)
+        current().enter(full, self.allow_missing, self.budget)
         _stack.set((*outer, full))
         return self
 

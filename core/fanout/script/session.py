@@ -26,11 +26,14 @@ from typing import Protocol
 
 from fanout.errors import UsageError
 from fanout.script.tickets import Ticket, outcomes
+from fanout.words.budgets import Budget
 from fanout.words.model import MissingKind, RowId
 from fanout.words.orders import AgentOrder, ClientOrder, EnginePort, RowOutcome
 
 CANCELLED = "cancelled by the script"
 NEVER_STARTED = "the script made it and never started it"
+
+NO_BUDGET = Budget()
 
 
 class ScriptPort(EnginePort, Protocol):
@@ -72,13 +75,18 @@ class Session:
 
     # What is declared
 
-    def enter(self, phase: str, allow_missing: str | None = None) -> None:
-        """Declare a phase; the engine hears of it once per stated tolerance."""
+    def enter(
+        self,
+        phase: str,
+        allow_missing: str | None = None,
+        budget: Budget = NO_BUDGET,
+    ) -> None:
+        """Declare a phase; the engine hears of it once, and of all that is stated."""
         with self._lock:
-            if phase in self._phases and allow_missing is None:
+            if phase in self._phases and allow_missing is None and budget.is_none:
                 return
             self._phases.add(phase)
-        self.port.enter_phase(phase, allow_missing)
+        self.port.enter_phase(phase, allow_missing, budget)
 
     def built(self, row: RowId) -> int:
         """Remember an agent until `started` is told its number."""

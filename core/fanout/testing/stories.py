@@ -21,6 +21,7 @@ from fanout.words.batched import (
 )
 from fanout.words.events import (
     AnswerSentBack,
+    BudgetSet,
     CallAbandoned,
     CallAdmitted,
     CallAnswered,
@@ -112,6 +113,7 @@ class Story:
             PhaseEntered(phase="audit", allow_missing="5%"),
             Noted(source="script", text="line \u202e one\nand \x1b[31mtwo"),
             CeilingSet(ceiling=self._random.choice([None, 3])),
+            BudgetSet(tokens=self._random.choice([None, 9_000]), dollars=2.5),
             RunPaused(),
             RunResumed(),
             LimitsLearned(

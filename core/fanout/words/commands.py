@@ -76,6 +76,14 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class RaiseBudget:
+    """Set the run's budget anew; None leaves a figure as it is."""
+
+    tokens: int | None = None
+    dollars: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Export:
     """Write the completeness report now, in the format each suffix names."""
 
@@ -93,6 +101,7 @@ Command = (
     | Stop
     | Note
     | Answer
+    | RaiseBudget
     | Export
 )
 

@@ -47,6 +47,11 @@ class LifeStarted:
     pid: int
     lane: str = "live"
     """Of agents that name none: `live` or `batch`."""
+    prices: Json = None
+    """The price table it reckons with (`decide.pricing.as_json`); None: the built-in
+    one of whoever reads."""
+    budgets: Mapping[str, Json] = field(default_factory=dict)
+    """Tokens and dollars by phase, as the options say; the run's stand at ``""``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +61,9 @@ class PhaseEntered:
     phase: str
     allow_missing: str | None = None
     """`N` or `P%`; None where the script stated no tolerance."""
+    tokens: int | None = None
+    """The phase's budget, over all lives; None is none."""
+    dollars: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +237,14 @@ class CeilingSet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetSet:
+    """Somebody gave the run another budget; None is none."""
+
+    tokens: int | None
+    dollars: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunPaused:
     """No new call is sent until the run is resumed."""
 
@@ -307,6 +323,7 @@ Event = (
     | LimitsLearned
     | Observed
     | CeilingSet
+    | BudgetSet
     | RunPaused
     | RunResumed
     | StopAsked

@@ -227,6 +227,8 @@ class Tally:
     wasted: Usage = NO_USAGE
     in_doubt: Usage = NO_USAGE
     """Worst case of calls that were in flight at a kill."""
+    dollars: float | None = 0.0
+    """What the useful and the wasted cost; None once a price was unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,3 +287,6 @@ class Row:
     """Life of the run in which the script last declared this row."""
     started_at: float | None = None
     """When the first call of this life was admitted."""
+    worked: float = 0.0
+    """Seconds it was running, over all lives, up to its last wait or end; time in a
+    batch does not count."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from fanout.words.budgets import Budget
 from fanout.words.model import MissingKind, RowId, Usage
 from fanout.words.tools import Tool
 
@@ -39,6 +40,10 @@ class AgentOrder:
     model: str | None
     max_tokens: int | None
     max_turns: int | None
+    budget: Budget = Budget()
+    """Of this agent, over all lives of the run; no part of what it is asked."""
+    max_seconds: float | None = None
+    """Seconds of work after which no new turn begins."""
     lane: str | None = None
     """`live` or `batch`; None is what the run was told."""
     sources: tuple[RowId, ...] = ()
@@ -103,8 +108,10 @@ class EnginePort(Protocol):
     (`loop.call_soon_threadsafe`).
     """
 
-    def enter_phase(self, phase: str, allow_missing: str | None) -> None:
-        """Declare a phase, with its tolerance where one was stated."""
+    def enter_phase(
+        self, phase: str, allow_missing: str | None, budget: Budget
+    ) -> None:
+        """Declare a phase, with its tolerance and its budget where stated."""
 
     def expect(self, rows: Sequence[RowId]) -> None:
         """Declare rows ahead; they are missing until they were scheduled and done."""

@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fanout.words.ahead import Foreseen
+from fanout.words.budgets import BudgetView, Short
 from fanout.words.forecast import Asking, Forecast
 from fanout.words.model import Cause, Dimension, Row, RowId, Status, Usage
+from fanout.words.prices import Prices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,3 +209,11 @@ class Snapshot:
     """What is left to do, as far as it is known; None before anything was said."""
     asking: Asking | None = None
     """What somebody is asked before more is spent."""
+    prices: Prices = Prices()
+    """What the run reckons with."""
+    budget: BudgetView = BudgetView()
+    """The run's."""
+    phase_budgets: Mapping[str, BudgetView] = field(default_factory=dict)
+    """Of the phases that have one."""
+    short: Short | None = None
+    """What somebody is asked where the run's budget lets nothing more through."""

@@ -24,6 +24,7 @@ from fanout.decide.conversation import (
     corrections,
     next_step,
 )
+from fanout.decide.run_state import worked
 from fanout.words.ahead import RunsAgain
 from fanout.words.events import (
     AnswerSentBack,
@@ -37,6 +38,7 @@ from fanout.words.orders import AgentOrder
 from fanout.words.outcome import Answered, Outcome
 from fanout.words.snapshot import Live
 from fanout.world.asking import request_of
+from fanout.world.budgets import Budgets
 from fanout.world.core import Core
 from fanout.world.lanes import Lanes
 from fanout.world.messages import AgentsCame, Checked, Found, LookedUp, ToolsCame
@@ -59,6 +61,7 @@ class Agents:
         performers: Performers,
         defaults: Defaults,
         waves: Waves,
+        budgets: Budgets,
         stopping: Callable[[], tuple[MissingKind, str] | None],
     ) -> None:
         self._core = core
@@ -67,6 +70,7 @@ class Agents:
         self._performers = performers
         self._defaults = defaults
         self._waves = waves
+        self._budgets = budgets
         self.stopping = self._stopping = stopping
 
     # -- orders ------------------------------------------------------------
@@ -83,6 +87,7 @@ class Agents:
                 self._rows.tell_again(work)
                 continue
             self.record(work)
+            self._budgets.bound_agent(order.row, order.budget, work.spec.model)
             stop = self._stopping()
             if order.upstream is not None:
                 self._rows.missing(order.row, MissingKind.UPSTREAM, order.upstream)
@@ -201,8 +206,25 @@ class Agents:
             case _ if stop is not None:
                 self._rows.missing(row, *stop, work.last_text())
             case RunTools() | Send():
-                if self._waves.admits(row, lambda: self.advance(row)):
-                    self._spend(work, step)
+                self._go(work, step)
+
+    def _go(self, work: Work, step: RunTools | Send) -> None:
+        """Take a step that is open to it, unless it has worked long enough."""
+        row = work.order.row
+        if text := self._too_long(work):
+            self._fail(work, MissingKind.TIMEOUT, text)
+        elif self._waves.admits(row, lambda: self.advance(row)):
+            self._spend(work, step)
+
+    def _too_long(self, work: Work) -> str:
+        """Say that it has worked as long as it may; empty while it has not."""
+        most = work.order.max_seconds
+        if most is None:
+            return ""
+        took = worked(self._core.state.rows[work.order.row], self._core.clock.wall())
+        if took < most:
+            return ""
+        return f"worked {took:.0f} s, and max_seconds={most:g} allows no new turn"
 
     def _spend(self, work: Work, step: RunTools | Send) -> None:
         """Take a step that costs something, or may have effects."""

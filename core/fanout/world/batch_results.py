@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from fanout.decide.admission.retry import Verdict, classify
 from fanout.decide.batching import PRICE, TRIES_MAX, Unanswered, read_result
-from fanout.decide.budget import Purse
+from fanout.decide.budget import Purses
 from fanout.decide.losses import failed
 from fanout.decide.open_batches import Member
 from fanout.words.batched import CallSettled
@@ -35,7 +35,7 @@ class BatchResults:
         self,
         core: Core,
         *,
-        purse: Purse,
+        purse: Purses,
         models: Models,
         on_account: Callable[[str], None],
         again: Callable[[Request], None],
@@ -54,11 +54,11 @@ class BatchResults:
         """Somebody waits for a call that had been left."""
         if member.wasted.total:
             self._charged.add(member.call)
-        self._purse.resolve(member.call)
+        self._purse.resolve(member.row, member.call)
 
     def never_sent(self, member: Member) -> None:
         """A call that had been left was never sent, as it turned out."""
-        self._purse.resolve(member.call)
+        self._purse.resolve(member.row, member.call)
         self._core.record(
             CallSettled(
                 row=member.row, call=member.call, wasted=NO_USAGE, answered=False
@@ -95,7 +95,7 @@ class BatchResults:
         request = held.requests.pop(call)
         self._core.flying.discard(request.row)
         self._core.live.pop(request.row, None)
-        self._purse.settle(call)
+        self._purse.settle(request.row, call)
 
     def _answered(self, request: Request, call: int, outcome: Answered) -> None:
         core = self._core
@@ -111,7 +111,7 @@ class BatchResults:
         if call in self._charged:
             self._charged.discard(call)
         else:
-            self._purse.charge(request.model, outcome.usage, share=PRICE)
+            self._purse.charge(request.row, request.model, outcome.usage, share=PRICE)
         self._models.answered(request.model)
         del self._failures[request.row]
         seq = core.record(
@@ -141,8 +141,8 @@ class BatchResults:
         verdict = classify(outcome)
         assert request.need is not None, "admitted without a need"
         wasted, doubt = failed(request.need, outcome)
-        self._purse.charge(request.model, wasted, share=PRICE)
-        self._purse.doubt(call, request.model, doubt, share=PRICE)
+        self._purse.charge(request.row, request.model, wasted, share=PRICE)
+        self._purse.doubt(request.row, call, request.model, doubt, share=PRICE)
         self._core.record(
             CallRefused(
                 row=request.row,
@@ -192,9 +192,9 @@ class BatchResults:
         if isinstance(outcome, Broken):
             return
         usage = outcome.usage if isinstance(outcome, Answered) else NO_USAGE
-        self._purse.resolve(call)
+        self._purse.resolve(member.row, call)
         if call not in self._charged:
-            self._purse.charge(member.model, usage, share=PRICE)
+            self._purse.charge(member.row, member.model, usage, share=PRICE)
         self._charged.discard(call)
         core.record(
             CallSettled(row=member.row, call=call, wasted=usage, answered=answered)

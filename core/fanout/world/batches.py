@@ -22,7 +22,7 @@ from fanout.decide.batching import (
     digest_of,
     params_of,
 )
-from fanout.decide.budget import Purse
+from fanout.decide.budget import Refusal, Scope
 from fanout.decide.contexts import too_large
 from fanout.decide.open_batches import Member
 from fanout.words.batched import CallTakenUp
@@ -34,6 +34,7 @@ from fanout.world.batch_held import Doing, Held
 from fanout.world.batch_line import BatchLine
 from fanout.world.batch_results import BatchResults
 from fanout.world.batch_watch import BatchWatch
+from fanout.world.budgets import Budgets
 from fanout.world.calls import Calls
 from fanout.world.core import Core
 from fanout.world.messages import BatchCame, BatchRead
@@ -54,10 +55,9 @@ class Batches:
         line: BatchLine,
         *,
         calls: Calls,
-        purse: Purse,
+        budgets: Budgets,
         chance: Callable[[], float],
         on_account: Callable[[str], None],
-        on_budget: Callable[[str], None],
         default: str,
         lasting: bool,
     ) -> None:
@@ -67,22 +67,22 @@ class Batches:
         """
         self._core = core
         self._calls = calls
-        self._purse = purse
-        self._on_budget = on_budget
+        self._budgets = budgets
+        self._purse = budgets.purses
         self._default = default
         self._goes_on = "goes on" if lasting else "ends with the embedded account"
         self._lasting = lasting
         self._gathering: dict[RowId, Request] = {}
         self._group = Gathering()
         self._armed = 0.0
-        self._over_budget = ""
+        self._over_budget: Refusal | None = None
         self._held: dict[int, Held] = {}
         self._where: dict[RowId, tuple[Held, int]] = {}
         self._told_tools = False
         core.gathering = self.gate
         self._results = BatchResults(
             core,
-            purse=purse,
+            purse=budgets.purses,
             models=calls.models,
             on_account=on_account,
             again=self.gather,
@@ -158,8 +158,11 @@ class Batches:
             return
         chosen = self._choose()
         if not chosen:
-            if self.in_flight + self._calls.in_flight == 0:
-                self._on_budget(self._over_budget)
+            if self._over_budget and self.in_flight + self._calls.in_flight == 0:
+                self._budgets.run_is_short(self._over_budget)
+            if not self._gathering:
+                self._group = Gathering()
+                return
             self._arm(now + LOOK_AGAIN_SECONDS)
             return
         self._plan(chosen)
@@ -177,21 +180,27 @@ class Batches:
         chosen: list[Request] = []
         size = 0
         call = self._core.state.next_call
-        self._over_budget = ""
+        self._over_budget = None
         for request in list(self._gathering.values()):
-            refusal = self._purse.refusal(request.model, request.worst, share=PRICE)
-            if refusal:
+            refusal = self._budgets.refusal(request)
+            if refusal is not None and refusal.scope is Scope.RUN:
                 self._over_budget = refusal
                 break
+            if refusal is not None:
+                del self._gathering[request.row]
+                self._budgets.refused(request, refusal)
+                continue
             size += request.new_bytes
             if len(chosen) >= REQUESTS_MAX or (chosen and size > BYTES_MAX):
                 break
             del self._gathering[request.row]
-            self._purse.reserve(
-                call + len(chosen), request.model, request.worst, share=PRICE
-            )
+            self._reserve(request, call + len(chosen))
             chosen.append(request)
         return chosen
+
+    def _reserve(self, request: Request, call: int) -> None:
+        row, model = request.row, request.model
+        self._purse.reserve(row, call, model, request.worst, share=PRICE)
 
     def _plan(self, chosen: Sequence[Request]) -> None:
         """Journal the intent, and hand the batch in once it is on disk."""
@@ -220,6 +229,10 @@ class Batches:
         held.requests[call] = request
         self._where[request.row] = held, call
 
+    def waits(self, row: RowId) -> bool:
+        """The row's call gathers with others."""
+        return row in self._gathering
+
     # -- taking up -----------------------------------------------------------
 
     def claim(self, request: Request) -> bool:
@@ -241,8 +254,7 @@ class Batches:
         self._results.taken_up(member)
         core.record(CallTakenUp(row=request.row, call=member.call))
         request.need = member.need
-        worst = member.need.worst
-        self._purse.reserve(member.call, member.model, worst, share=PRICE)
+        self._reserve(request, member.call)
         held = self._held.get(batch.number)
         if held is None:
             held = Held(
@@ -292,7 +304,7 @@ class Batches:
         self._where.pop(request.row, None)
         self._results.release(held, call)
         doubt = request.need.worst if sent else NO_USAGE
-        self._purse.doubt(call, request.model, doubt, share=PRICE)
+        self._purse.doubt(request.row, call, request.model, doubt, share=PRICE)
         self._core.record(
             CallAbandoned(row=request.row, call=call, reason=reason, in_doubt=doubt)
         )
@@ -375,11 +387,11 @@ class Batches:
         core = self._core
         cause = core.closed or (Cause.BUDGET if self._over_budget else Cause.GATHERING)
         until = self._armed if cause is Cause.GATHERING else None
-        count = len(self._gathering)
+        count, short = len(self._gathering), self._over_budget
         return Gate(
             pool=POOL,
             waiting=tuple(self._gathering),
             cause=cause,
             until=core.until_wall(until),
-            detail=self._over_budget or f"{count} so far",
+            detail=short.text if short else f"{count} so far",
         )

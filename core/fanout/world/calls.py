@@ -16,13 +16,14 @@ from aiolimiter import AsyncLimiter
 
 from fanout.decide.admission.line import Ticket
 from fanout.decide.admission.retry import Verdict, classify
-from fanout.decide.budget import Purse
+from fanout.decide.budget import Refusal
 from fanout.decide.contexts import too_large
 from fanout.decide.losses import failed, given_up
 from fanout.words.events import CallAbandoned, CallAdmitted, CallAnswered, CallRefused
 from fanout.words.model import NO_USAGE, Cause, MissingKind, RowId, Usage
 from fanout.words.outcome import Answered, Broken, Outcome, Refused
 from fanout.words.timeouts import Timeouts
+from fanout.world.budgets import Budgets
 from fanout.world.core import Core
 from fanout.world.messages import Came, InputKnown, Opened, Progressed
 from fanout.world.models import Models
@@ -59,7 +60,7 @@ class Calls:
         core: Core,
         api: Sender,
         *,
-        purse: Purse,
+        budgets: Budgets,
         chance: Callable[[], float],
         on_account: Callable[[str], None],
         timeouts: Timeouts,
@@ -67,7 +68,8 @@ class Calls:
         self._core = core
         self._showing = Showing(core, timeouts)
         self._api = api
-        self._purse = purse
+        self._budgets = budgets
+        self._purse = budgets.purses
         self._chance = chance
         self._on_account = on_account
         self._waiting: dict[RowId, Request] = {}
@@ -112,6 +114,7 @@ class Calls:
         One in flight is cancelled, and ends with `kind` and `reason` by its
         `on_final` once what it may have cost is known.
         """
+        self._budgets.forget(row)
         if self._waiting.pop(row, None) is not None:
             self._core.account.withdraw(row)
         found = False
@@ -163,10 +166,21 @@ class Calls:
 
     # -- the plan's starts -------------------------------------------------
 
-    def refusal(self, ticket: Ticket) -> str:
-        """Say why the budget does not allow a start; empty when it does."""
+    def refusal(self, ticket: Ticket) -> Refusal | None:
+        """Say why a budget does not allow a start; None when all do."""
         request = self._waiting[ticket.row]
-        return self._purse.refusal(request.model, ticket.need.worst)
+        request.need = ticket.need
+        return self._budgets.refusal(request)
+
+    def set_aside(self, ticket: Ticket, refusal: Refusal) -> None:
+        """Take a call out of line that does not fit into its phase or its agent."""
+        request = self._waiting.pop(ticket.row)
+        self._core.account.withdraw(ticket.row)
+        self._budgets.refused(request, refusal)
+
+    def waits(self, row: RowId) -> bool:
+        """The row's call is in line."""
+        return row in self._waiting
 
     def start(self, ticket: Ticket) -> None:
         """Admit a call: journal the intent, then send it."""
@@ -184,7 +198,7 @@ class Calls:
             )
         )
         core.account.admitted(call, ticket, core.clock.now())
-        self._purse.reserve(call, request.model, request.worst)
+        self._purse.reserve(ticket.row, call, request.model, request.worst)
         flying = _Flying(request)
         self._flying[call] = flying
         core.flying.add(ticket.row)
@@ -211,22 +225,10 @@ class Calls:
         await self._spacing.acquire()
         flying.sent = True
         self._core.account.sent(call, self._core.clock.now())
-        watcher = Watching(self._core, call, request.row, self._sink(request))
+        watcher = Watching(self._core, call, request.row, request.deliver())
         flying.outcome = await self._api.send(
             request.body(), watcher, path=request.path, headers=request.headers
         )
-
-    def _sink(self, request: Request) -> Callable[[bytes], None] | None:
-        """Return where a live stream goes; noting that it has begun."""
-        sink = request.sink
-        if sink is None:
-            return None
-
-        def deliver(chunk: bytes) -> None:
-            request.live = True
-            sink(chunk)
-
-        return deliver
 
     # -- what came back ----------------------------------------------------
 
@@ -259,7 +261,7 @@ class Calls:
         request, outcome = flying.request, message.outcome
         core.flying.discard(message.row)
         core.live.pop(message.row, None)
-        self._purse.settle(message.call)
+        self._purse.settle(message.row, message.call)
         self.reaching.came(outcome)
         verdict = classify(outcome) if outcome is not None else None
         core.account.ended(
@@ -279,8 +281,8 @@ class Calls:
         request = flying.request
         assert request.need is not None, "admitted without a need"
         wasted, doubt = given_up(request.need, flying.usage, sent=message.sent)
-        self._purse.charge(request.model, wasted)
-        self._purse.doubt(message.call, request.model, doubt)
+        self._purse.charge(request.row, request.model, wasted)
+        self._purse.doubt(request.row, message.call, request.model, doubt)
         self._core.record(
             CallAbandoned(
                 row=message.row,
@@ -307,7 +309,7 @@ class Calls:
             usage=outcome.usage,
         )
         request.show(self._core.estimator.paths, outcome, self._core.clock.now())
-        self._purse.charge(request.model, outcome.usage)
+        self._purse.charge(request.row, request.model, outcome.usage)
         self.models.answered(request.model)
         seq = self._core.record(
             CallAnswered(
@@ -335,8 +337,8 @@ class Calls:
         until = max(retry.at or now, now + (verdict.retry_after or 0.0))
         assert request.need is not None, "admitted without a need"
         wasted, doubt = failed(request.need, outcome)
-        self._purse.charge(request.model, wasted)
-        self._purse.doubt(message.call, request.model, doubt)
+        self._purse.charge(request.row, request.model, wasted)
+        self._purse.doubt(request.row, message.call, request.model, doubt)
         cause = verdict.cause or Cause.SERVICE
         core.record(
             CallRefused(

@@ -97,6 +97,8 @@ class Core:
         """Rows with a call, tools or a check under way."""
         self.gathering: Callable[[], Gate | None] = lambda: None
         """Why rows wait that gather for a batch."""
+        self.set_aside: Callable[[], dict[str, Gate]] = dict
+        """Why rows wait whose phase has reached its budget."""
         self.closed: Cause | None = None
         """Why nothing new is sent at all; None while it may be."""
         self.trouble = ""

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from fanout.decide.budget import Purse
+from fanout.decide.budget import Purses
 from fanout.decide.ending import Tolerance
 from fanout.files.outputs import OutputFolder
-from fanout.words.commands import Stop
 from fanout.words.outcome import Broken, Outcome, Refused
 from fanout.words.timeouts import Timeouts
 from fanout.world.agents import Agents
 from fanout.world.batch_line import BatchLine
 from fanout.world.batches import Batches
+from fanout.world.budgets import Budgets
 from fanout.world.calls import Calls
 from fanout.world.clients import Clients
 from fanout.world.core import Core
@@ -76,7 +76,7 @@ class World:
     """What the desks act on."""
 
     api: ApiPort
-    purse: Purse
+    purses: Purses
     publisher: Publisher
     folder: OutputFolder
     lookup: Lookup
@@ -97,6 +97,7 @@ class Desks:
     """Who knows what to do with which message."""
 
     rows: Rows
+    budgets: Budgets
     calls: Calls
     batches: Batches
     lanes: Lanes
@@ -119,29 +120,37 @@ def _stopping(core: Core, world: World) -> Stopping:
     )
 
 
-def _calls(core: Core, world: World, stopping: Stopping) -> Calls:
+def _calls(core: Core, world: World, stopping: Stopping, budgets: Budgets) -> Calls:
     return Calls(
         core,
         world.api,
-        purse=world.purse,
+        budgets=budgets,
         chance=world.chance,
         on_account=stopping.account_refuses,
         timeouts=world.timeouts,
     )
 
 
-def _batches(core: Core, world: World, calls: Calls, stopping: Stopping) -> Batches:
+def _batches(
+    core: Core, world: World, calls: Calls, stopping: Stopping, budgets: Budgets
+) -> Batches:
     return Batches(
         core,
         BatchLine(world.api, core.clock.wall),
         calls=calls,
-        purse=world.purse,
+        budgets=budgets,
         chance=world.chance,
         on_account=stopping.account_refuses,
-        on_budget=lambda reason: stopping.stop(Stop("drain", "budget", reason)),
         default=world.defaults.lane,
         lasting=world.lasting,
     )
+
+
+def _budgets(core: Core, world: World, stopping: Stopping) -> Budgets:
+    budgets = Budgets(core, world.purses, answers=world.planning.answers)
+    budgets.given(dict(world.planning.phase_budgets))
+    budgets.stop = stopping.stop
+    return budgets
 
 
 def _performers(core: Core, world: World) -> Performers:
@@ -158,10 +167,12 @@ def build_desks(core: Core, world: World) -> Desks:
     """Return the desks of one life."""
     stopping = _stopping(core, world)
     rows = Rows(core, lambda output: str(Path(world.folder.path, output)))
-    calls = _calls(core, world, stopping)
-    lanes = Lanes(calls, _batches(core, world, calls, stopping))
+    budgets = _budgets(core, world, stopping)
+    calls = _calls(core, world, stopping, budgets)
+    lanes = Lanes(calls, _batches(core, world, calls, stopping, budgets))
+    budgets.again, budgets.waits = lanes.again, lanes.waits
     performers = _performers(core, world)
-    question = Question(core, world.planning, world.purse)
+    question = Question(core, world.planning, world.purses)
     waves = Waves(core, world.planning, question)
     agents = Agents(
         core,
@@ -170,6 +181,7 @@ def build_desks(core: Core, world: World) -> Desks:
         performers=performers,
         defaults=world.defaults,
         waves=waves,
+        budgets=budgets,
         stopping=stopping.cause,
     )
     clients = Clients(
@@ -190,6 +202,7 @@ def build_desks(core: Core, world: World) -> Desks:
     )
     return Desks(
         rows=rows,
+        budgets=budgets,
         calls=calls,
         batches=lanes.batches,
         lanes=lanes,

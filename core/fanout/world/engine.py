@@ -11,11 +11,13 @@ for the network, the disk or the script.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from fanout.decide.admission.line import Ticket
 from fanout.decide.admission.planner import Block, plan
+from fanout.decide.budget import Refusal, Scope
 from fanout.words import commands as ask
 from fanout.words.clean import shortened
 from fanout.words.events import (
@@ -88,13 +90,16 @@ class Engine:
         desks.waves.stop = desks.question.stop = desks.stopping.stop
         publisher.asking = lambda: desks.question.asking
         publisher.outlook = desks.waves.outlook
+        publisher.short = lambda: desks.budgets.asking
+        publisher.phase_budgets = desks.budgets.views
+        core.set_aside = desks.budgets.gates
 
     def _table(self) -> dict[type, Callable[[Any], None]]:
         desks = self.desks
         rows, calls, agents = desks.rows, desks.calls, desks.agents
         return {
             said.Committed: lambda _: None,
-            said.PhaseCame: lambda m: rows.enter_phase(m.phase, m.allow_missing),
+            said.PhaseCame: self._phase_came,
             said.ExpectCame: lambda m: rows.expect(m.rows),
             said.WithdrawCame: lambda m: rows.withdraw(m.rows),
             said.AgentsCame: self._agents_came,
@@ -121,6 +126,7 @@ class Engine:
             ask.Stop: desks.stopping.stop,
             ask.Note: self._note,
             ask.Answer: desks.waves.answered,
+            ask.RaiseBudget: self._raise_budget,
             ask.Export: self._export_report,
             said.Wanted: lambda _: None,
             said.Close: self._close,
@@ -162,11 +168,16 @@ class Engine:
         core.committed()
         core.run_due()
         self.desks.waves.settle()
+        self.desks.budgets.settle()
         self._plan()
         core.committed()
         self._settle()
         self._observer.look()
         self.publisher.publish()
+
+    def _phase_came(self, message: said.PhaseCame) -> None:
+        holds = self.desks.budgets.bound_phase(message.phase, message.budget)
+        self.desks.rows.enter_phase(message.phase, message.allow_missing, holds)
 
     def _agents_came(self, message: said.AgentsCame) -> None:
         phases = dict.fromkeys(order.row.phase for order in message.orders)
@@ -231,24 +242,35 @@ class Engine:
         now = core.clock.now()
         decision = plan(core.account, now, open=closed is None, cause_if_closed=closed)
         core.decision = decision
-        for ticket in decision.starts:
-            refusal = self.desks.calls.refusal(ticket)
-            if refusal:
-                self._over_budget(ticket.pool, refusal)
-                break
-            self.desks.calls.start(ticket)
+        while not self._start(core.decision.starts):
+            # What was set aside had held up what stands behind it.
+            core.decision = plan(core.account, now)
         for learned in core.account.limits_learned():
             self._learned(learned)
         for text in core.account.notes():
             core.record(Noted(source="engine", text=text))
 
-    def _over_budget(self, pool: str, refusal: str) -> None:
+    def _start(self, tickets: Sequence[Ticket]) -> bool:
+        """Start what budgets allow; False when some were set aside for theirs."""
+        calls, whole = self.desks.calls, True
+        for ticket in tickets:
+            refusal = calls.refusal(ticket)
+            if refusal is None:
+                calls.start(ticket)
+            elif refusal.scope is Scope.RUN:
+                self._over_budget(ticket.pool, refusal)
+                return True
+            else:
+                calls.set_aside(ticket, refusal)
+                whole = False
+        return whole
+
+    def _over_budget(self, pool: str, refusal: Refusal) -> None:
         """Wait for what is in flight: most of what it has reserved comes back."""
         core = self.core
         if self.desks.lanes.in_flight == 0:
-            self.desks.stopping.stop(ask.Stop("drain", "budget", refusal))
-            return
-        block = Block(Cause.BUDGET, detail=refusal)
+            self.desks.budgets.run_is_short(refusal)
+        block = Block(Cause.BUDGET, detail=refusal.text)
         gates = {**core.decision.gates, pool: block}
         core.decision = replace(core.decision, gates=gates)
 
@@ -274,6 +296,11 @@ class Engine:
 
     def _change_ceiling(self, message: ask.ChangeCeiling) -> None:
         self._set_ceiling(self.core.account.ceiling_view().limit + message.by)
+
+    def _raise_budget(self, message: ask.RaiseBudget) -> None:
+        desks = self.desks
+        desks.budgets.raised(message)
+        desks.question.raised(desks.budgets.purses.run.budget)
 
     def _requeue(self, message: ask.Requeue) -> None:
         if self.desks.stopping.asked:

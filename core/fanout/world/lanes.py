@@ -24,8 +24,15 @@ class Lanes:
 
     def ask(self, request: Request) -> None:
         """Ask for a call; one that was left in a batch is taken up first."""
-        if self.batches.claim(request):
-            return
+        if not self.batches.claim(request):
+            self.again(request)
+
+    def waits(self, row: RowId) -> bool:
+        """The row's call is in a line."""
+        return self._calls.waits(row) or self.batches.waits(row)
+
+    def again(self, request: Request) -> None:
+        """Put a call into its line."""
         if request.pool == POOL:
             self.batches.gather(request)
         else:

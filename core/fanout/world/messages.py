@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fanout.decide.forecast.outlook import Experience
+from fanout.words.budgets import Budget
 from fanout.words.model import MissingKind, RowId, Usage
 from fanout.words.orders import AgentOrder, ClientOrder, ClientReply, RowOutcome
 from fanout.words.outcome import Limits, Outcome
@@ -26,6 +27,7 @@ class PhaseCame:
 
     phase: str
     allow_missing: str | None
+    budget: Budget = Budget()
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ ERRORS = frozenset(
         MissingKind.TRUNCATED,
         MissingKind.TIMEOUT,
         MissingKind.ACCOUNT,
+        MissingKind.BUDGET,
     }
 )
 """Ends that say nothing about an output that was written before."""

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from fanout.decide.budget import Budget
 from fanout.decide.forecast.duration import Limit
 from fanout.decide.selection import EVERYTHING, Selection
+from fanout.words.budgets import Budget
 from fanout.words.model import Dimension
 
 DRY = "dry run"
@@ -60,6 +60,10 @@ class Planning:
     known: Known = Known()
     asks: Asks = Asks.NEVER
     budget: Budget = Budget()
+    phase_budgets: Mapping[str, Budget] = field(default_factory=dict)
+    """Of phases, as the options have them."""
+    answers: bool = False
+    """Somebody can be asked whether a budget is to be raised."""
     dry: bool = False
     """Spend nothing: find out what would run, and end."""
     keep: Callable[[Mapping[str, Mapping[Dimension, Limit]], float], None] = (

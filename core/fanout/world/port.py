@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
+from fanout.words.budgets import Budget
 from fanout.words.commands import Note
 from fanout.words.model import MissingKind, RowId
 from fanout.words.orders import AgentOrder, ClientOrder, ClientReply, RowOutcome
 from fanout.world import messages as said
 
+NO_BUDGET = Budget()
 Post = Callable[[object], None]
 
 
@@ -16,9 +18,11 @@ class Port:
     def __init__(self, post: Post) -> None:
         self._post = post
 
-    def enter_phase(self, phase: str, allow_missing: str | None) -> None:
+    def enter_phase(
+        self, phase: str, allow_missing: str | None, budget: Budget = NO_BUDGET
+    ) -> None:
         """Declare a phase."""
-        self._post(said.PhaseCame(phase, allow_missing))
+        self._post(said.PhaseCame(phase, allow_missing, budget))
 
     def expect(self, rows: Sequence[RowId]) -> None:
         """Declare rows ahead."""

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 
-from fanout.decide.budget import Purse
+from fanout.decide.budget import Purses
 from fanout.decide.forecast.confirm import Allowance, Amount
 from fanout.decide.forecast.say import figures
+from fanout.words.budgets import Budget
 from fanout.words.commands import Answer, Stop
 from fanout.words.events import Noted
 from fanout.words.forecast import Asking, Forecast
@@ -21,15 +22,14 @@ UNASKED = "unasked"
 class Question:
     """Asks, if it has to."""
 
-    def __init__(self, core: Core, planning: Planning, purse: Purse) -> None:
+    def __init__(self, core: Core, planning: Planning, purse: Purses) -> None:
         self._core = core
         self._asks = planning.asks
         self._purse = purse
-        self._dollars_before = purse.dollars
-        before = core.state.spent_before
-        self._allowance = Allowance(
-            planning.budget, Amount(tokens=before.total, dollars=purse.dollars)
+        self._before = Amount(
+            tokens=core.state.spent_before.total, dollars=purse.dollars
         )
+        self._allowance = Allowance(planning.budget, self._before)
         self._numbers = 0
         self._confirmed = False
         self._waiting: dict[RowId, Callable[[], None]] = {}
@@ -81,6 +81,10 @@ class Question:
         supposed.confirm(*self._shown[self._numbers])
         return supposed.covers(self._spent, left)
 
+    def raised(self, budget: Budget) -> None:
+        """The run's budget is another one now."""
+        self._allowance.bound(budget, self._before)
+
     def _refuse(self, left: Forecast) -> None:
         text = f"{left.rows:,} agents are expected to take {figures(left)}"
         self.stop(Stop("drain", UNASKED, f"{text}: nobody is there to be asked"))
@@ -112,6 +116,6 @@ class Question:
         state, now = self._core.state, self._purse.dollars
         totals = state.totals
         used = (totals.useful + totals.wasted).total - state.spent_before.total
-        before = self._dollars_before
+        before = self._before.dollars
         dollars = None if now is None or before is None else now - before
         return Amount(tokens=used, dollars=dollars)

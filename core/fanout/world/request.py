@@ -75,6 +75,18 @@ class Request:
         assert self.need is not None, "not asked yet"
         return self.need.worst
 
+    def deliver(self) -> Callable[[bytes], None] | None:
+        """Return where a live stream goes; noting that it has begun."""
+        sink = self.sink
+        if sink is None:
+            return None
+
+        def deliver(chunk: bytes) -> None:
+            self.live = True
+            sink(chunk)
+
+        return deliver
+
     def asks(self) -> Ask:
         """Return what is known of the call before it is sent."""
         return Ask(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fanout.decide.conversation import Conversation, text_of
+from fanout.words.budgets import Budget
 from fanout.words.events import (
     PhaseEntered,
     RowDone,
@@ -23,6 +24,7 @@ from fanout.words.orders import AgentOrder, RowOutcome
 from fanout.world.core import Core
 from fanout.world.messages import Found
 
+NO_BUDGET = Budget()
 FINAL = (Status.DONE, Status.MISSING)
 
 
@@ -93,13 +95,23 @@ class Rows:
         self.on_done: Callable[[RowId], None] = lambda _: None
         """Told of every row that is done."""
 
-    def enter_phase(self, phase: str, allow_missing: str | None) -> None:
-        """Declare a phase, or state its tolerance."""
-        known = self._core.state.phases
-        if phase not in known or (
-            allow_missing is not None and known[phase] != allow_missing
-        ):
-            self._core.record(PhaseEntered(phase=phase, allow_missing=allow_missing))
+    def enter_phase(
+        self, phase: str, allow_missing: str | None, budget: Budget = NO_BUDGET
+    ) -> None:
+        """Declare a phase, or state its tolerance and its budget."""
+        state = self._core.state
+        known = state.phases
+        stated = allow_missing is not None and known.get(phase) != allow_missing
+        bounded = budget != state.budgets.get(phase, NO_BUDGET)
+        if phase not in known or stated or (bounded and not budget.is_none):
+            self._core.record(
+                PhaseEntered(
+                    phase=phase,
+                    allow_missing=allow_missing,
+                    tokens=budget.tokens,
+                    dollars=budget.dollars,
+                )
+            )
 
     def expect(self, rows: Iterable[RowId]) -> None:
         """Declare rows ahead."""

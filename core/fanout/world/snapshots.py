@@ -9,9 +9,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from fanout.decide.admission.planner import gate
-from fanout.decide.budget import Purse
+from fanout.decide.budget import Purses
 from fanout.decide.run_state import standing
 from fanout.words.ahead import Foreseen
+from fanout.words.budgets import BudgetView, Short
 from fanout.words.forecast import Asking, Forecast
 from fanout.words.snapshot import (
     CeilingView,
@@ -20,7 +21,6 @@ from fanout.words.snapshot import (
     RunEnd,
     RunInfo,
     Snapshot,
-    Totals,
 )
 from fanout.world.core import Core
 
@@ -31,7 +31,7 @@ LEFT_SECONDS = 1.0
 class Publisher:
     """Hands out snapshots; `latest` may be read from any thread."""
 
-    def __init__(self, core: Core, info: RunInfo, purse: Purse) -> None:
+    def __init__(self, core: Core, info: RunInfo, purse: Purses) -> None:
         self._core = core
         self._purse = purse
         self.info = info
@@ -45,6 +45,10 @@ class Publisher:
         """What is left to do; set by whoever knows."""
         self._dollars_before = purse.dollars
         self._seen: tuple[float, Forecast] | None = None
+        self.short: Callable[[], Short | None] = lambda: None
+        """What is asked about the budget; set by whoever asks."""
+        self.phase_budgets: Callable[[], dict[str, BudgetView]] = dict
+        """How far phases with a budget have come; set by whoever knows."""
         self.crashed = False
         self.wanted = True
         """Somebody asked; set from any thread."""
@@ -84,7 +88,7 @@ class Publisher:
             pools=pools,
             gates=gates,
             ceiling=ceiling,
-            totals=self._totals(state.totals),
+            totals=state.totals,
             log=log[-LOG_TAIL:],
             end=self.end,
             disk=core.disk,
@@ -92,6 +96,10 @@ class Publisher:
             foreseen=self._foreseen(),
             left=self._left(now),
             asking=self.asking(),
+            prices=self._purse.prices,
+            budget=self._purse.run.view(),
+            phase_budgets=self.phase_budgets(),
+            short=self.short(),
         )
 
     def _foreseen(self) -> Foreseen | None:
@@ -123,16 +131,6 @@ class Publisher:
             for pool, block in core.decision.gates.items()
         }
         gathering = core.gathering()
-        return gates if gathering is None else {**gates, gathering.pool: gathering}
-
-    def _totals(self, totals: Totals) -> Totals:
-        return Totals(
-            useful=totals.useful,
-            wasted=totals.wasted,
-            in_doubt=totals.in_doubt,
-            overhead=totals.overhead,
-            refusals_429=totals.refusals_429,
-            refusals_529=totals.refusals_529,
-            reused=totals.reused,
-            dollars=self._purse.dollars,
-        )
+        if gathering is not None:
+            gates[gathering.pool] = gathering
+        return {**gates, **core.set_aside()}

@@ -283,6 +283,10 @@ class Stopping:
         return Ending(
             expected=expected,
             missing=missing,
+            over_budget=any(
+                row.end is not None and row.end.kind is MissingKind.BUDGET
+                for row in self._core.state.rows.values()
+            ),
             stop=stop.cause if stop is not None else None,
             script=script,
             usage_error=self._usage_error,

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.decide.budget import Budget
 from fanout.decide.forecast.confirm import DOLLARS, TOKENS, Allowance, Amount
+from fanout.words.budgets import Budget
 from fanout.words.forecast import NOTHING, Forecast, PhaseForecast, Range, TokenRange
 
 NONE = Amount(tokens=0, dollars=0.0)

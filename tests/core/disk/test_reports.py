@@ -14,6 +14,8 @@ from markdown_it import MarkdownIt
 
 import fanout.disk
 from core.disk.journals import state_of, story_of, write_segments
+from fanout.decide.run_state import RUN
+from fanout.decide.spent import budgets_of
 from fanout.disk.codec import encode
 from fanout.disk.files import DISK
 from fanout.disk.lock import RunLock
@@ -288,6 +290,8 @@ def test_a_snapshot_makes_the_same_report(tmp_path: Path) -> None:
         counts=state.counts,
         phases=tuple(state.phases),
         totals=state.totals,
+        prices=state.prices,
+        budget=budgets_of(state)[RUN],
         end=end,
     )
     one = as_dict(from_snapshot(snapshot, generated_at=NOW))

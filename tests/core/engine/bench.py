@@ -8,9 +8,10 @@ from typing import Any
 
 from fanout.decide.admission.account import Account
 from fanout.decide.admission.estimate import Estimator
-from fanout.decide.budget import Budget, Purse
+from fanout.decide.budget import Purses
 from fanout.decide.ending import Tolerance
 from fanout.decide.pools import pool_of
+from fanout.decide.pricing import BUILT_IN
 from fanout.decide.run_state import RunState
 from fanout.decide.selection import EVERYTHING, Selection
 from fanout.decide.state import apply
@@ -18,8 +19,9 @@ from fanout.files.outputs import OutputFolder, digest
 from fanout.testing.memory_journal import MemoryJournal
 from fanout.testing.scripted_api import ScriptedApi
 from fanout.testing.virtual_loop import LoopClock, VirtualLoop, inline
+from fanout.words.budgets import Budget
 from fanout.words.events import LifeStarted, Record
-from fanout.words.model import RowId, Usage
+from fanout.words.model import RowId
 from fanout.words.orders import AgentOrder, RowOutcome
 from fanout.words.snapshot import RunInfo
 from fanout.world import messages as said
@@ -85,12 +87,11 @@ class Bench:
         budget: Budget = NO_BUDGET,
         linger: bool = False,
         earlier: Any = None,
-        spent: dict[str, Usage] | None = None,
         journal: Any = None,
         state: RunState | None = None,
         chance: Callable[[], float] = lambda: 0.5,
         patience: float | None = None,
-        purse: Purse | None = None,
+        purses: Purses | None = None,
         clock: LoopClock | None = None,
         restore: Callable[..., bool] = lambda *_: True,
         script: Script = AT_ONCE,
@@ -119,12 +120,12 @@ class Bench:
             estimator=estimator,
             clock=self.clock,
         )
-        purse = purse or Purse(budget, spent or {})
-        publisher = Publisher(self.core, INFO, purse)
+        purses = purses or Purses(budget, BUILT_IN)
+        publisher = Publisher(self.core, INFO, purses)
         folder = OutputFolder(out)
         world = World(
             api=api,
-            purse=purse,
+            purses=purses,
             publisher=publisher,
             folder=folder,
             lookup=Lookup(lambda: earlier, digest=digest, restore=restore),

@@ -24,7 +24,7 @@ from fanout.decide.admission.account import Account
 from fanout.decide.admission.breaker import Breaker
 from fanout.decide.admission.bucket import Bucket
 from fanout.decide.admission.holds import Hold
-from fanout.decide.budget import Purse
+from fanout.decide.budget import Purses
 from fanout.decide.conversation import Check, Conversation, End, text_of
 from fanout.decide.run_state import RunState
 from fanout.disk.harvest import Harvest, Partial
@@ -290,14 +290,15 @@ def _breaker_is_open(patch: MonkeyPatch) -> None:
 
 
 def _reserved_late(patch: MonkeyPatch) -> None:
-    reserve = Purse.reserve
+    reserve = Purses.reserve
     perform = Calls._perform
 
     async def late(self: Calls, call: int, flying: Any) -> None:
-        reserve(self._purse, call, flying.request.model, flying.request.worst)
+        request = flying.request
+        reserve(self._purse, request.row, call, request.model, request.worst)
         await perform(self, call, flying)
 
-    patch.setattr(Purse, "reserve", _nothing)
+    patch.setattr(Purses, "reserve", _nothing)
     patch.setattr(Calls, "_perform", late)
 
 
@@ -305,7 +306,7 @@ def _settled_early(patch: MonkeyPatch) -> None:
     perform = Calls._perform
 
     async def settled(self: Calls, call: int, flying: Any) -> None:
-        self._purse.settle(call)
+        self._purse.settle(flying.request.row, call)
         await perform(self, call, flying)
 
     patch.setattr(Calls, "_perform", settled)
@@ -423,7 +424,7 @@ MUTANTS: dict[str, Plant] = {
     "a hold is forgotten at a restart": _set(Account, "hold_again", _nothing),
     "the budget is reserved after the send": _reserved_late,
     "a reservation is settled when its call is sent": _settled_early,
-    "nothing in flight is reserved in the budget": _set(Purse, "reserve", _nothing),
+    "nothing in flight is reserved in the budget": _set(Purses, "reserve", _nothing),
     "a broken call costs nothing": _set(
         calls_module, "failed", lambda *_: (NO_USAGE, NO_USAGE)
     ),

@@ -17,15 +17,15 @@ from typing import Any
 from core.engine.bench import INFO, Bench, order
 from core.engine.simulated_disk import DelayedJournal
 from core.engine.simulated_service import MARGIN, Charged, Service, Slow
-from fanout.decide.budget import Budget
 from fanout.decide.run_state import RunState, interrupt
-from fanout.decide.spent import purse_of
+from fanout.decide.spent import purses_of
 from fanout.decide.state import apply
 from fanout.disk.reuse import Reuse
 from fanout.files.outputs import OutputFolder, restore
 from fanout.testing.memory_journal import harvest_of
 from fanout.testing.virtual_loop import LoopClock, VirtualLoop
 from fanout.words import commands as ask
+from fanout.words.budgets import Budget
 from fanout.words.events import CallAnswered, CallRefused, LifeStarted, Noted, Record
 from fanout.words.model import MissingKind, RowId, Status
 from fanout.words.orders import ClientOrder, ClientReply, RowOutcome
@@ -115,7 +115,7 @@ class Life(Bench):
             journal=journal,
             state=state,
             chance=self.random.random,
-            purse=purse_of(budget, left_by(records)),
+            purses=purses_of(budget, left_by(records)),
             clock=LoopClock(epoch),
             restore=lambda o, value, digest: restore(folder, o.output, value, digest),
         )

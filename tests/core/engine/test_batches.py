@@ -11,15 +11,15 @@ import pytest
 
 from core.engine.bench import INFO, Bench, order
 from core.engine.simulated import reuse_of
-from fanout.decide.budget import Budget
 from fanout.decide.run_state import RunState
-from fanout.decide.spent import purse_of
+from fanout.decide.spent import purses_of
 from fanout.decide.state import apply
 from fanout.testing.batching_api import EPOCH, BatchingApi
 from fanout.testing.memory_journal import MemoryJournal
 from fanout.testing.scripted_api import answered, refused
 from fanout.testing.virtual_loop import VirtualLoop
 from fanout.words import commands as ask
+from fanout.words.budgets import Budget
 from fanout.words.events import LifeStarted, Record
 from fanout.words.model import RowId, Status, Usage
 from fanout.words.outcome import Outcome
@@ -91,7 +91,7 @@ class Life(Bench):
             self.core.record(begun)
             # As a new process begins: with what the journal knows by then.
             purse = self.engine.publisher._purse
-            vars(purse).update(vars(purse_of(self.budget, self.state)))
+            vars(purse).update(vars(purses_of(self.budget, self.state)))
             for act in prepare:
                 act()
             engine = asyncio.create_task(self.engine.run())

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import pytest
 
 from core.engine.bench import Bench, order
-from fanout.decide.budget import Budget
 from fanout.decide.ending import Tolerance
 from fanout.testing.scripted_api import (
     ScriptedApi,
@@ -17,6 +16,7 @@ from fanout.testing.scripted_api import (
     refused,
     tool_use,
 )
+from fanout.words.budgets import Budget
 from fanout.words.commands import (
     CancelRow,
     ChangeCeiling,

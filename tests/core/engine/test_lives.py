@@ -5,12 +5,12 @@ from typing import Any
 
 from core.engine.bench import INFO, Bench, order
 from fanout.decide.admission.account import Account
-from fanout.decide.budget import Budget
 from fanout.decide.run_state import RunState
-from fanout.decide.spent import purse_of
+from fanout.decide.spent import purses_of
 from fanout.decide.state import apply
 from fanout.testing.scripted_api import ScriptedApi, answered, refused
 from fanout.testing.virtual_loop import LoopClock
+from fanout.words.budgets import Budget
 from fanout.words.commands import Stop
 from fanout.words.events import LifeStarted, Record, RowDropped
 from fanout.words.model import RowId, Usage
@@ -48,19 +48,22 @@ def lived(tmp_path: Path, *later: Any) -> RunState:
 
 
 def test_a_budget_counts_all_lives(tmp_path: Path) -> None:
-    purse = purse_of(Budget(tokens=300), lived(tmp_path))
+    purse = purses_of(Budget(tokens=300), lived(tmp_path))
     assert purse.tokens == 240
-    assert "240 spent" in purse.refusal("claude-sonnet-5", Usage(11, 0))
+    refusal = purse.refusal(RowId("main", "d"), "claude-sonnet-5", Usage(11, 0))
+    assert refusal is not None
+    assert "240 spent" in refusal.text
 
 
 def test_a_budget_counts_rows_that_the_script_has_dropped(tmp_path: Path) -> None:
     gone = [RowDropped(row=RowId("main", key)) for key in "abc"]
     kept, dropped = (lived(tmp_path, *events) for events in ((), gone))
     assert not dropped.rows
-    purses = [purse_of(Budget(tokens=300), state) for state in (kept, dropped)]
+    purses = [purses_of(Budget(tokens=300), state) for state in (kept, dropped)]
     assert [purse.tokens for purse in purses] == [240, 240]
-    refusals = [purse.refusal("claude-sonnet-5", Usage(11, 0)) for purse in purses]
-    assert refusals[0] == refusals[1] != ""
+    row, asked = RowId("main", "d"), Usage(11, 0)
+    refusals = [purse.refusal(row, "claude-sonnet-5", asked) for purse in purses]
+    assert refusals[0] == refusals[1] is not None
 
 
 def test_a_hold_outlives_the_life_in_which_it_was_told(tmp_path: Path) -> None:

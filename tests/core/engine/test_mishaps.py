@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from core.engine.bench import INFO, Bench, order
 from core.engine.simulated_disk import DelayedJournal
-from fanout.decide.budget import Budget
 from fanout.disk.reuse import Reuse
 from fanout.files.tools import write_output
 from fanout.testing.memory_journal import MemoryJournal, harvest_of
@@ -20,6 +19,7 @@ from fanout.testing.scripted_api import (
     refused,
     tool_use,
 )
+from fanout.words.budgets import Budget
 from fanout.words.commands import CancelRow, Note, Requeue, SetCeiling, Stop
 from fanout.words.events import CallAdmitted, Record, TurnsKept
 from fanout.words.model import Cause, MissingKind, RowId, Status, Usage

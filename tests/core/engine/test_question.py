@@ -8,7 +8,7 @@ import pytest
 from core.engine.bench import order
 from core.engine.test_waves import Timed, api
 from fanout.decide.admission.why import why
-from fanout.decide.budget import Budget
+from fanout.words.budgets import Budget
 from fanout.words.commands import Answer, Requeue, Stop
 from fanout.words.events import CallAdmitted, Noted
 from fanout.words.forecast import Asking

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from fanout.words.budgets import Budget
 from fanout.words.model import MissingKind, RowId
 from fanout.words.orders import AgentOrder, ClientOrder, ClientReply, RowOutcome
 
@@ -28,6 +29,7 @@ class FakePort:
         self.quiets: list[int] = []
         self.answer: Answer = lambda order: done(order.row)
         self.reply: Reply = lambda order: None
+        self.budgets: dict[str, Budget] = {}
         self.phases: list[tuple[str, str | None]] = []
         self.expected: list[RowId] = []
         self.batches: list[list[AgentOrder]] = []
@@ -44,7 +46,11 @@ class FakePort:
     def scheduled(self) -> list[RowId]:
         return [order.row for batch in self.batches for order in batch]
 
-    def enter_phase(self, phase: str, allow_missing: str | None) -> None:
+    def enter_phase(
+        self, phase: str, allow_missing: str | None, budget: Budget
+    ) -> None:
+        if not budget.is_none:
+            self.budgets[phase] = budget
         self.phases.append((phase, allow_missing))
 
     def expect(self, rows: Sequence[RowId]) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 
 from fanout.account import OFFICIAL
 from fanout.config import DEFAULT_MODEL
+from fanout.words.prices import Prices
 from fanout_tui.command import options as reading
 from fanout_tui.command.say import write
 from fanout_tui.command.settings import FILE, PREFIX, PROJECT, Layers, parse
-from fanout_tui.command.settingsmodel import Settings
+from fanout_tui.command.settingsmodel import NAMES
 from fanout_tui.text import one_line
 
 Row = tuple[str, str, str]
@@ -26,13 +27,14 @@ def show_config(
     Raises `UsageError` for what a run would refuse.
     """
     space = parse(reading.parser(), [*words, "script.py"], layers)
-    reading.understand(space, environ)
+    options = reading.understand(space, environ)
     space.model = space.model or DEFAULT_MODEL
-    rows = [_row(name, space) for name in Settings.model_fields]
+    rows = [_row(name, space) for name in NAMES]
+    rows.append(("prices", _prices(options.config.prices), space.origins["prices"]))
     if as_json:
         settings = {
             name: {"value": getattr(space, name), "from": space.origins[name]}
-            for name in Settings.model_fields
+            for name in (*NAMES, "prices")
         }
         account = {
             name: {"value": value, "from": origin}
@@ -56,6 +58,14 @@ def _shown(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _prices(prices: Prices) -> str:
+    """Whose figures, and of when."""
+    text = f"built in, as of {prices.as_of} ({prices.source})"
+    if prices.overridden:
+        text += f"; overridden for {', '.join(prices.overridden)}"
+    return text
 
 
 def _account(environ: Mapping[str, str]) -> list[Row]:

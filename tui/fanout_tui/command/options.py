@@ -13,11 +13,11 @@ from typing import Any, NoReturn
 
 from fanout.config import DEFAULT_MODEL, Config
 from fanout.decide.batching import LANES
-from fanout.decide.budget import Budget
 from fanout.decide.ending import Tolerance
 from fanout.decide.selection import Selection
 from fanout.errors import UsageError
 from fanout.words.timeouts import Timeouts, read_timeouts
+from fanout_tui.command.money import NONE, RUN, positive, read_budgets, read_prices
 from fanout_tui.command.say import warn
 
 VERBS = (
@@ -98,10 +98,19 @@ def _limit_options(top: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--max-tokens-total",
-        metavar="N",
-        help="budget of tokens, all four classes, over all lives of the run",
+        metavar="N|PHASE=N",
+        action="append",
+        default=[],
+        help="budget of tokens, all four classes, over all lives of the run, or of "
+        "one phase; repeatable",
     )
-    group.add_argument("--max-usd", metavar="X", help="budget in dollars")
+    group.add_argument(
+        "--max-usd",
+        metavar="X|PHASE=X",
+        action="append",
+        default=[],
+        help="budget in dollars, of the run or of one phase; repeatable",
+    )
     group.add_argument(
         "--allow-missing",
         metavar="N|P%|PHASE=…",
@@ -211,6 +220,7 @@ def understand(space: argparse.Namespace, environ: Mapping[str, str]) -> Options
     """Turn parsed words into options. Raises `UsageError`."""
     script, *arguments = space.rest
     _warn_of_strays(arguments)
+    budgets = read_budgets(space.max_tokens_total, space.max_usd)
     config = Config(
         script=Path(script),
         arguments=tuple(arguments),
@@ -218,10 +228,9 @@ def understand(space: argparse.Namespace, environ: Mapping[str, str]) -> Options
         profile=space.profile,
         model=space.model or DEFAULT_MODEL,
         concurrency=_concurrency(space.concurrency),
-        budget=Budget(
-            tokens=_positive(space.max_tokens_total, "--max-tokens-total"),
-            dollars=_dollars(space.max_usd),
-        ),
+        budget=budgets.pop(RUN, NONE),
+        phase_budgets=budgets,
+        prices=read_prices(getattr(space, "prices", None)),
         tolerance=_tolerance(space.allow_missing),
         selection=_selection(space),
         dry=bool(space.dry_run),
@@ -273,34 +282,7 @@ def _theme(name: str) -> str:
 def _concurrency(text: str) -> int | None:
     if text == "auto":
         return None
-    return _positive(text, "--concurrency", "auto, or for instance 20")
-
-
-def _positive(text: str | None, option: str, hint: str = "") -> int | None:
-    if text is None:
-        return None
-    digits = text.replace("_", "").replace(",", "")
-    if not digits.isdecimal() or int(digits) < 1:
-        raise UsageError(
-            f"{option} takes a whole number above 0, not `{text}`",
-            hint=hint or f"for instance {option} 100000",
-        )
-    return int(digits)
-
-
-def _dollars(text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        value = float(text.removeprefix("$"))
-    except ValueError:
-        value = -1.0
-    if not 0 < value < float("inf"):
-        raise UsageError(
-            f"--max-usd takes dollars above 0, not `{text}`",
-            hint="for instance --max-usd 2.50",
-        )
-    return value
+    return positive(text, "--concurrency", "auto, or for instance 20")
 
 
 def _tolerance(stated: Sequence[str]) -> Tolerance:
@@ -332,7 +314,7 @@ def _selection(space: argparse.Namespace) -> Selection:
             "--only takes PHASE/KEY, and one of them is empty",
             hint="for instance --only audit/core-07 or --only 'audit/core-*'",
         )
-    limit = _positive(space.limit, "--limit", "for instance --limit 3")
+    limit = positive(space.limit, "--limit", "for instance --limit 3")
     return Selection(only=tuple(dict.fromkeys(patterns)), limit=limit)
 
 

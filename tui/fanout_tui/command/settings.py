@@ -32,7 +32,7 @@ NEVER = {
     "simulate": "give --simulate with the command",
 }
 """What a file may not say, and where it is said instead."""
-MERGED = ("timeout",)
+MERGED = ("timeout", "max_tokens_total", "max_usd")
 """Lists of names and values: what is said of one name leaves the others alone."""
 ALSO = {"model": "ANTHROPIC_MODEL"}
 """Variables of others that say the same; ours come first."""
@@ -70,7 +70,9 @@ def read_layers(environ: Mapping[str, str], folder: Path) -> Layers:
 
     held: dict[str, Held] = {}
     if path is not None:
-        checked = _checked(Settings, _plain_names(table, path, NAMES), str(path))
+        checked = _checked(
+            Settings, _plain_names(table, path, (*NAMES, "prices")), str(path)
+        )
         for name, value in _said(checked).items():
             held[name] = Held(_from(path.parent, name, value), str(path))
     for name in NAMES:
@@ -105,6 +107,9 @@ def parse(
                 space, name, list(default) if isinstance(default, list) else default
             )
             origins[name] = "default"
+    prices = layers.held.get("prices")
+    space.prices = {} if prices is None else prices.value
+    origins["prices"] = "default" if prices is None else prices.origin
     if space.rest is None:
         space.rest = []
     space.origins = origins
@@ -187,15 +192,19 @@ def _checked(
         return model.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        name = str(first["loc"][0]).replace("_", "-")
+        # Of a list its name says enough; of prices, the model and the figure do.
+        parts = first["loc"] if first["loc"][0] == "prices" else first["loc"][:1]
+        name = ".".join(str(part) for part in parts).replace("_", "-")
+        hint = f"it takes what the option --{name} takes; see fanout-tui --help"
+        if name.startswith("prices"):
+            hint = "for instance prices.my-model = { input = 1.0, output = 5.0 }"
         raise UsageError(
-            f"{origin}: `{name}` does not fit: {first['msg']}",
-            hint=f"it takes what the option --{name} takes; see fanout-tui --help",
+            f"{origin}: `{name}` does not fit: {first['msg']}", hint=hint
         ) from error
 
 
 def _said(settings: "Settings") -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in settings.model_fields_set}
+    return settings.model_dump(include=settings.model_fields_set)
 
 
 def _from(folder: Path, name: str, value: Any) -> Any:

@@ -4,6 +4,7 @@ A field has the name of its option, and holds the text that would stand there, s
 that option and setting are read by the same code.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -29,7 +30,32 @@ def _texts(value: Any) -> Any:
 
 
 Text = Annotated[str, BeforeValidator(_text)]
+
+
+def _sums(value: Any) -> Any:
+    """Take texts as above; commas between digits are no separators."""
+    if isinstance(value, str):
+        return [one.strip() for one in _BETWEEN_SUMS.split(value) if one.strip()]
+    return _texts(value)
+
+
 Texts = Annotated[list[str], BeforeValidator(_texts)]
+Sums = Annotated[list[str], BeforeValidator(_sums)]
+_BETWEEN_SUMS = re.compile(r"(?<![0-9]),|,(?![0-9]{3}(?:[^0-9]|$))")
+
+
+class PriceSetting(BaseModel):
+    """What a file says of one model: dollars per million tokens."""
+
+    model_config = ConfigDict(extra="forbid", strict=False, allow_inf_nan=False)
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cache_write: float = Field(1.25, ge=0)
+    cache_read: float = Field(0.1, ge=0)
+    long_over: int | None = Field(None, ge=1)
+    long_input: float = Field(0.0, ge=0)
+    long_output: float = Field(0.0, ge=0)
 
 
 class Settings(BaseModel):
@@ -40,8 +66,10 @@ class Settings(BaseModel):
     profile: str = Field("", description="which simulated account")
     model: str = Field("", description="for agents that name none")
     concurrency: Text = Field("", description="a ceiling on calls in flight, or auto")
-    max_tokens_total: Text = Field("", description="budget in tokens, over all lives")
-    max_usd: Text = Field("", description="budget in dollars, over all lives")
+    max_tokens_total: Sums = Field(
+        [], description="budgets in tokens, of the run or by phase"
+    )
+    max_usd: Sums = Field([], description="budgets in dollars, the same")
     lane: str = Field("", description="live, or batch at half the price")
     allow_missing: Texts = Field([], description="acceptable holes, in all or by phase")
     timeout: Texts = Field([], description="how long to wait for what, by name")
@@ -52,6 +80,10 @@ class Settings(BaseModel):
     ascii: bool = Field(False, description="draw with ASCII characters only")
     theme: str = Field("", description="colours of the screen")
     exit_when_done: bool = Field(False, description="leave the screen at the end")
+    prices: dict[str, PriceSetting] = Field(
+        {}, description="of models, in dollars per million tokens"
+    )
 
 
-NAMES = tuple(Settings.model_fields)
+NAMES = tuple(name for name in Settings.model_fields if name != "prices")
+"""Those that an option or a variable says, too."""

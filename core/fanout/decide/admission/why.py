@@ -5,6 +5,7 @@ gate, and has the gate's own cause and time, or stands behind it. The position
 comes from an index that is built once per gate and kept with it.
 """
 
+from fanout.words.budgets import gate_of
 from fanout.words.model import Cause, Row, RowId, Status, Wait
 from fanout.words.snapshot import Gate, Snapshot
 
@@ -30,6 +31,9 @@ def why(snapshot: Snapshot, row: Row) -> Wait | None:
     if row.status is Status.THROTTLED and row.wait is not None:
         return _throttled(row.wait, gate, place)
     if gate is None or place is None:
+        aside = snapshot.gates.get(gate_of(row.id.phase))
+        if aside is not None and row.id in _INDEX.places(aside.waiting):
+            return Wait(Cause.BUDGET, None, aside.detail)
         return _elsewhere(snapshot, row)
     return _in_line(gate, place)
 

@@ -11,7 +11,7 @@ them is the budget's business, not this one's.
 import math
 from dataclasses import dataclass
 
-from fanout.decide.budget import Budget
+from fanout.words.budgets import Budget
 from fanout.words.forecast import Forecast
 
 TOKENS = 2_000_000
@@ -33,6 +33,10 @@ class Allowance:
         """`before` is what earlier lives have spent, which budgets count too."""
         self._tokens = float(TOKENS)
         self._dollars = DOLLARS
+        self.bound(budget, before)
+
+    def bound(self, budget: Budget, before: Amount) -> None:
+        """The budget is another one now."""
         self._most = Amount(
             tokens=_left(budget.tokens, before.tokens),
             dollars=_left(budget.dollars, before.dollars),

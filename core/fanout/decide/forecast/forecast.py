@@ -8,6 +8,7 @@ from fanout.decide.forecast.sample import Sample, Use
 from fanout.decide.pricing import dollars
 from fanout.words.forecast import Forecast, PhaseForecast, Range, TokenRange
 from fanout.words.model import Usage
+from fanout.words.prices import Prices
 
 FEW = 3.0
 """Below so many agents a guess counts for one of them."""
@@ -69,7 +70,9 @@ def beyond(outlook: Outlook) -> tuple[PhaseForecast, ...]:
                 learned=round(sample.count),
                 calls=uses[Use.CALLS],
                 tokens=tokens,
-                dollars=_dollars(name.model, tokens, uses[Use.CALLS].expected, ""),
+                dollars=_dollars(
+                    name.model, tokens, uses[Use.CALLS].expected, "", outlook.prices
+                ),
                 seconds=uses[Use.SECONDS].expected / count,
             )
         )
@@ -166,7 +169,9 @@ def _phase(
         learned=round(sample.count),
         calls=uses[Use.CALLS],
         tokens=tokens,
-        dollars=_dollars(name.model, tokens, uses[Use.CALLS].expected, group.pool),
+        dollars=_dollars(
+            name.model, tokens, uses[Use.CALLS].expected, group.pool, outlook.prices
+        ),
         seconds=longest,
     )
 
@@ -180,7 +185,9 @@ def _tokens(uses: list[Range]) -> TokenRange:
     )
 
 
-def _dollars(model: str, tokens: TokenRange, calls: float, pool: str) -> Range | None:
+def _dollars(
+    model: str, tokens: TokenRange, calls: float, pool: str, prices: Prices
+) -> Range | None:
     """What tokens cost; a prompt's length, which may decide the price, is a call's."""
     ends = []
     for end in ("low", "expected", "high"):
@@ -191,7 +198,7 @@ def _dollars(model: str, tokens: TokenRange, calls: float, pool: str) -> Range |
             round(getattr(tokens.cache_read, end) / each),
             round(getattr(tokens.cache_write, end) / each),
         )
-        cost = dollars(model, one)
+        cost = dollars(model, one, prices)
         if cost is None:
             return None
         ends.append(cost * each)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from fanout.decide.forecast.prior import Kind
 from fanout.decide.forecast.sample import Sample, used
+from fanout.decide.pricing import BUILT_IN, from_json
 from fanout.decide.run_state import THROWN_AWAY
 from fanout.words.events import (
     CallAnswered,
@@ -121,6 +122,7 @@ class Outlook:
         self.ahead: dict[RowId, None] = {}
         """Rows that are declared and not asked for yet."""
         self.earlier = Experience()
+        self.prices = BUILT_IN
         self._rows: dict[RowId, Going] = {}
         self._left: dict[RowId, Going] = {}
         """Missing ones, which may be reopened."""
@@ -150,7 +152,7 @@ class Outlook:
     def only(self, rows: Iterable[RowId]) -> "Outlook":
         """Return the outlook on some of the open rows; samples are shared."""
         part = Outlook()
-        part.earlier = self.earlier
+        part.earlier, part.prices = self.earlier, self.prices
         for row in rows:
             going = self._rows.get(row)
             if going is None:
@@ -161,7 +163,8 @@ class Outlook:
             part._put(row, going)
         return part
 
-    def _life(self, _event: LifeStarted) -> None:
+    def _life(self, event: LifeStarted) -> None:
+        self.prices = from_json(event.prices) if event.prices else BUILT_IN
         self._rows.clear()
         self._left.clear()
         self.ahead.clear()

@@ -1,0 +1,215 @@
+"""Budgets at work: what a call does that does not fit, and what a person may change.
+
+    asked ─▶ in line ─▶ its turn: fits ─▶ sent
+                ▲          │ the agent's does not fit ─▶ missing: budget
+                │          │ the run's does not fit ─▶ waits; then asked, or stopped
+                │          ▼ the phase's does not fit
+                └─ fits ─ set aside ─ nothing of its phase flies ─▶ missing: budget
+
+Most of what calls in flight have reserved comes back when they end, so a call that
+does not fit waits for those first. Out of line, it holds up no other phase's.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from fanout.decide.batching import POOL, PRICE
+from fanout.decide.budget import Most, Purses, Refusal, Scope
+from fanout.words.budgets import Budget, BudgetView, Short, gate_of
+from fanout.words.commands import RaiseBudget, Stop
+from fanout.words.events import BudgetSet, Noted
+from fanout.words.model import Cause, MissingKind, RowId, Tally
+from fanout.words.snapshot import Gate
+from fanout.world.core import Core
+from fanout.world.request import Request
+
+
+@dataclass(slots=True)
+class _Phase:
+    """A phase whose budget has refused a call."""
+
+    aside: dict[RowId, Request] = field(default_factory=dict)
+    """Calls out of line, in the order in which they were refused."""
+    back: dict[RowId, Most] = field(default_factory=dict)
+    """Calls that fit again and are in line: nothing is reserved for them yet."""
+
+
+class Budgets:
+    """All budgets of a life."""
+
+    def __init__(self, core: Core, purses: Purses, *, answers: bool) -> None:
+        """`answers`: somebody can be asked."""
+        self._core = core
+        self.purses = purses
+        self._answers = answers
+        self._given: dict[str, Budget] = {}
+        """Of phases, as the options have them: they go over the script's."""
+        self._short: dict[str, _Phase] = {}
+        self._reached: dict[str, str] = {}
+        """Phases that send nothing more, and why."""
+        self._numbers = 0
+        self._asking: Short | None = None
+        self.again: Callable[[Request], None]
+        """Puts a call into its line; set by whoever can."""
+        self.waits: Callable[[RowId], bool]
+        """Whether a row's call is in a line; set by whoever can."""
+        self.stop: Callable[[Stop], None]
+        """Ends the run; set by whoever can."""
+
+    # -- what is bounded -----------------------------------------------------
+
+    def given(self, phases: dict[str, Budget]) -> None:
+        """Take what the options say of phases."""
+        self._given = dict(phases)
+        for phase, budget in phases.items():
+            self.purses.phase(phase).budget = budget
+
+    def bound_phase(self, phase: str, budget: Budget) -> Budget:
+        """Take what the script says of a phase; returns what holds."""
+        purse = self.purses.phase(phase)
+        holds = self._given.get(phase, Budget()).over(budget).over(purse.budget)
+        if holds != purse.budget:
+            purse.budget = holds
+            self._reached.pop(phase, None)
+        return holds
+
+    def bound_agent(self, row: RowId, budget: Budget, model: str) -> None:
+        """Take what the script says of one agent."""
+        if budget.is_none:
+            return
+        known = self._core.state.rows.get(row)
+        tally = Tally() if known is None else known.tally
+        self.purses.bound_agent(row, budget, model, tally)
+
+    # -- what does not fit ---------------------------------------------------
+
+    def refusal(self, request: Request) -> Refusal | None:
+        """Say why a call may not be sent now."""
+        share = PRICE if request.pool == POOL else 1.0
+        phase, worst = request.row.phase, request.worst
+        reached = self._reached.get(phase)
+        if reached is not None:
+            most = self.purses.most(request.model, worst, share)
+            return Refusal(Scope.PHASE, reached, most)
+        return self.purses.refusal(
+            request.row,
+            request.model,
+            worst,
+            share=share,
+            beyond=self._beyond(phase, request.row),
+        )
+
+    def _beyond(self, phase: str, row: RowId) -> Most:
+        """What others of the phase may take that were put back before this one."""
+        short = self._short.get(phase)
+        if short is None or not short.back:
+            return Most()
+        others = [most for name, most in short.back.items() if name != row]
+        return Most(
+            sum(most.tokens for most in others),
+            sum(most.dollars or 0.0 for most in others),
+        )
+
+    def refused(self, request: Request, refusal: Refusal) -> None:
+        """Keep a call that is out of line now, or end its row."""
+        row = request.row
+        if refusal.scope is Scope.AGENT or row.phase in self._reached:
+            request.on_final(request, MissingKind.BUDGET, refusal.text, None)
+            return
+        short = self._short.setdefault(row.phase, _Phase())
+        short.back.pop(row, None)
+        short.aside[row] = request
+        # Nothing else may happen before it is looked at again.
+        self._core.at(self._core.clock.now(), lambda: None)
+
+    def forget(self, row: RowId) -> None:
+        """A row's call is taken back."""
+        short = self._short.get(row.phase)
+        if short is not None:
+            short.aside.pop(row, None)
+            short.back.pop(row, None)
+
+    def settle(self) -> None:
+        """Put back what fits again; end what will not. Called after every batch."""
+        if self._core.state.stop is not None:
+            return
+        for phase in list(self._short):
+            self._settle(phase, self._short[phase])
+
+    def _settle(self, phase: str, short: _Phase) -> None:
+        short.back = {r: m for r, m in short.back.items() if self.waits(r)}
+        while short.aside:
+            row, request = next(iter(short.aside.items()))
+            refusal = self.refusal(request)
+            if refusal is not None and refusal.scope is Scope.PHASE:
+                if not short.back and not self.purses.phase(phase).flies:
+                    self._reach(phase, short, refusal.text)
+                return
+            del short.aside[row]
+            share = PRICE if request.pool == POOL else 1.0
+            short.back[row] = self.purses.most(request.model, request.worst, share)
+            self.again(request)
+        if not short.back:
+            del self._short[phase]
+
+    def _reach(self, phase: str, short: _Phase, text: str) -> None:
+        """Nothing of the phase flies, and nothing more fits: what waits ends."""
+        self._reached[phase] = text
+        del self._short[phase]
+        self._core.record(Noted(source="log", text=f"phase {phase}: {text}"))
+        for request in short.aside.values():
+            request.on_final(request, MissingKind.BUDGET, text, None)
+
+    # -- the run's -----------------------------------------------------------
+
+    @property
+    def asking(self) -> Short | None:
+        """What somebody is asked; None once the run is being stopped."""
+        return None if self._core.state.stop is not None else self._asking
+
+    def run_is_short(self, refusal: Refusal) -> None:
+        """Nothing flies, and the next call does not fit into the run's budget."""
+        if not self._answers:
+            self.stop(Stop("drain", "budget", refusal.text))
+        elif self._asking is None:
+            self._numbers += 1
+            self._asking = Short(
+                number=self._numbers,
+                reason=refusal.text,
+                tokens=refusal.most.tokens,
+                dollars=refusal.most.dollars,
+            )
+
+    def raised(self, message: RaiseBudget) -> None:
+        """Somebody sets the run's budget anew: it goes on from there."""
+        asked = Budget(tokens=message.tokens, dollars=message.dollars)
+        holds = asked.over(self.purses.run.budget)
+        if self._core.state.end is not None or holds == self.purses.run.budget:
+            return
+        self.purses.run.budget = holds
+        self._asking = None
+        self._core.record(BudgetSet(tokens=holds.tokens, dollars=holds.dollars))
+
+    # -- what is shown -------------------------------------------------------
+
+    def gates(self) -> dict[str, Gate]:
+        """Why those wait that are set aside, by phase."""
+        found: dict[str, Gate] = {}
+        for phase, short in self._short.items():
+            if short.aside:
+                first = next(iter(short.aside.values()))
+                refusal = self.refusal(first)
+                name = gate_of(phase)
+                found[name] = Gate(
+                    pool=name,
+                    waiting=tuple(short.aside),
+                    cause=Cause.BUDGET,
+                    until=None,
+                    detail="" if refusal is None else refusal.text,
+                )
+        return found
+
+    def views(self) -> dict[str, BudgetView]:
+        """How far phases with a budget have come."""
+        every = self.purses.phases.items()
+        return {n: p.view() for n, p in every if not p.budget.is_none}
