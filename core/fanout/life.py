@@ -303,7 +303,6 @@ class Life:
             asks=self._asks(),
             budget=self._budgets.get(RUN, Budget()),
             phase_budgets={n: b for n, b in self._budgets.items() if n != RUN},
-            answers=setting.answers and not config.yes,
             dry=config.dry,
             keep=keeper(access, runs),
         )

@@ -323,6 +323,56 @@ def test_a_budget_is_a_ceiling(ends: dict[str, Future[Ended]]) -> None:
     assert 5_000 < sum(known(end.report, "useful", "wasted").values()) <= 9_000
 
 
+BOUNDED = """
+import fanout
+
+async def main():
+    for name in ("poor", "rich"):
+        async with fanout.phase(name, max_usd=0.02 if name == "poor" else None):
+            await fanout.parallel(
+                fanout.agent("[[sim: output=400]]", key=f"k{n}", max_tokens=500)
+                for n in range(12)
+            )
+"""
+
+
+def test_a_phase_without_money_lets_the_next_go_on_and_says_how_to_finish(
+    service: SimulatedAccount, tmp_path: Path
+) -> None:
+    program = Program(tmp_path, service)
+    program.script(BOUNDED)
+    first = program.run("job.py")
+    assert first.code == 4, first.said
+    kinds = {(p["phase"], p["kind"]) for p in first.report["partitions"]}
+    assert kinds == {("poor", None), ("poor", "budget"), ("rich", None)}
+    poor, rich = first.report["phases"]
+    assert 0.01 < poor["budget"]["dollars"] <= poor["budget"]["max_usd"] == 0.02
+    assert rich["budget"]["max_usd"] is None
+    *words, run = first.report["finish"].split()[1:]
+    assert words == ["resume", "--max-usd", "poor=0.04"]
+    end = program.run(*words, "--no-tui", run)
+    assert (end.code, end.report["done"]) == (0, 24), end.said
+    assert 0.02 < end.report["phases"][0]["budget"]["dollars"] <= 0.04
+
+
+def test_a_resumed_run_keeps_its_budget_until_it_gets_another(
+    service: SimulatedAccount, tmp_path: Path
+) -> None:
+    program = Program(tmp_path, service)
+    program.script(
+        "async def main():\n    await work(20, '[[sim: output=400]]', max_tokens=500)\n"
+    )
+    first = program.run("--max-usd", "0.03", "job.py")
+    assert first.code == 4
+    assert first.report["budget"]["max_usd"] == 0.03
+    assert 0 < first.report["dollars"] <= 0.03
+    again = program.run("resume", "--no-tui", "last")
+    assert (again.code, again.report["dollars"]) == (4, first.report["dollars"])
+    end = program.run("resume", "--max-usd", "5", "--no-tui", "last")
+    assert (end.code, end.report["done"]) == (0, 20), end.said
+    assert end.run == first.run
+
+
 def test_a_process_that_exits_loses_nothing_finished(
     ends: dict[str, Future[Ended]],
 ) -> None:

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from fanout.decide.pricing import BUILT_IN
 from fanout.errors import UsageError
+from fanout.words.budgets import Budget
+from fanout.words.prices import Price
 from fanout_tui.command import options as reading
 from fanout_tui.command.configuring import show_config
 from fanout_tui.command.entry import entry
@@ -198,3 +201,51 @@ def test_runs_and_reports_look_where_the_file_says(
     monkeypatch.chdir(tmp_path)
     assert entry(["report", "last"], {}) == 2
     assert str(tmp_path / "kept") in capsys.readouterr().err
+
+
+def test_budgets_are_of_the_run_or_of_a_phase(tmp_path: Path) -> None:
+    (tmp_path / "fanout.toml").write_text(
+        "max-usd = { audit = 2.5, sum = 1 }\nmax-tokens-total = '1,000,000, sum=9_000'\n"
+    )
+    words = ("--max-usd", "10", "--max-usd", "audit=3")
+    made, _ = options(tmp_path, {}, *words)
+    assert made.config.budget == Budget(tokens=1_000_000, dollars=10)
+    assert made.config.phase_budgets == {
+        "audit": Budget(dollars=3),
+        "sum": Budget(tokens=9_000, dollars=1),
+    }
+    for word in ("=3", "audit=", "audit=x", "a//b=3"):
+        with pytest.raises(UsageError) as caught:
+            options(tmp_path, {}, "--max-usd", word)
+        assert "--max-usd" in str(caught.value)
+
+
+def test_prices_go_over_the_built_in_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text(
+        '[tool.fanout.prices."my-model"]\ninput = 1\noutput = 5.5\ncache_read = 0.2\n'
+    )
+    layers = read_layers({}, tmp_path)
+    made, origins = options(tmp_path, {})
+    table = made.config.prices
+    assert table.models["my-model"] == Price(input=1, output=5.5, cache_read=0.2)
+    assert table.overridden == ("my-model",)
+    assert origins["prices"] == str(path)
+    show_config([], {}, layers, as_json=False)
+    (line,) = [s for s in capsys.readouterr().out.splitlines() if "prices " in s]
+    assert f"as of {BUILT_IN.as_of}" in line
+    assert "overridden for my-model" in line
+    assert str(path) in line
+
+
+@pytest.mark.parametrize(
+    "price", ["1", "{ input = 1 }", "{ input = -1, output = 1 }", "{ inptu = 1 }"]
+)
+def test_a_price_that_is_none_says_where_and_how(tmp_path: Path, price: str) -> None:
+    (tmp_path / "fanout.toml").write_text(f"prices.mine = {price}\n")
+    with pytest.raises(UsageError) as caught:
+        read_layers({}, tmp_path)
+    assert "`prices.mine" in str(caught.value)
+    assert "output = 5.0" in (caught.value.hint or "")

@@ -17,7 +17,7 @@ from typing import Any
 from fanout.decide.forecast.compare import compared, outcome
 from fanout.decide.pricing import dollars
 from fanout.decide.run_state import RUN
-from fanout.decide.spent import budgets_of
+from fanout.decide.spent import budgets_of, raised
 from fanout.decide.state import RunState
 from fanout.words.ahead import Foreseen
 from fanout.words.budgets import BudgetView
@@ -218,7 +218,7 @@ def from_state(
             complete=ended.complete,
             accepted=ended.accepted,
             reason=_reason(state),
-            finish="",
+            finish="" if ended.complete else finish_command(info, raised(state)),
         )
     return _report(
         info,
@@ -296,11 +296,11 @@ def _report(
     )
 
 
-def finish_command(info: RunInfo) -> str:
-    """Return what to type to finish a run."""
+def finish_command(info: RunInfo, more: str = "") -> str:
+    """Return what to type to finish a run; `more` are the options it needs."""
     folder = Path(info.folder)
     usual = not info.folder or folder.parent.name == ".fanout"
-    return f"fanout-tui resume {shlex.quote(info.id if usual else str(folder))}"
+    return f"fanout-tui resume{more} {shlex.quote(info.id if usual else str(folder))}"
 
 
 def _reason(state: RunState) -> str:

@@ -23,6 +23,7 @@ from fanout.decide.ending import (
     shortfall,
 )
 from fanout.decide.selection import Selection
+from fanout.decide.spent import raised
 from fanout.words.commands import Stop
 from fanout.words.events import Noted, RowDropped, RunEnded, ScriptEnded, StopAsked
 from fanout.words.model import MissingKind, Status
@@ -253,9 +254,9 @@ class Stopping:
             reason = f"{counts.missing} of {counts.expected} partitions are missing"
         else:
             reason = f"{counts.done} of {counts.expected} partitions done"
-        finish = (
-            "" if event.complete else f"fanout-tui resume {self._publisher.info.id}"
-        )
+        id_of = self._publisher.info.id
+        more = "" if event.complete else raised(self._core.state)
+        finish = "" if event.complete else f"fanout-tui resume{more} {id_of}"
         value = script.value
         result = value if isinstance(value, str) else json.dumps(value, indent=2)
         return RunEnd(
