@@ -35,18 +35,23 @@ def raised(state: RunState) -> str:
 
     Twice the ceiling that was in the way: whoever types it sees the figure.
     """
-    short = {
-        row.id.phase
-        for row in state.rows.values()
-        if row.end is not None and row.end.kind is MissingKind.BUDGET
-    }
-    if state.stop is not None and state.stop.cause == "budget":
-        short = {RUN}
+    by_run = state.stop is not None and state.stop.cause == "budget"
+    if not by_run and not state.budgets:
+        return ""
+    short = {RUN} if by_run else _phases_short(state)
     words = ""
     for name, view in budgets_of(state).items() if short else ():
         if name in short:
             words += _more(f"{shlex.quote(name)}=" if name else "", view)
     return words
+
+
+def _phases_short(state: RunState) -> set[str]:
+    return {
+        row.id.phase
+        for row in state.rows.values()
+        if row.end is not None and row.end.kind is MissingKind.BUDGET
+    }
 
 
 def _more(prefix: str, view: BudgetView) -> str:
@@ -70,7 +75,7 @@ def purses_of(budget: Budget, state: RunState) -> Purses:
     left = _left_in_batches(state, purses)
     doubt = Usage()
     for row in state.rows.values():
-        if row.spec is not None:
+        if row.spec is not None and row.tally.in_doubt.total:
             doubt += row.tally.in_doubt
             most = minus(row.tally.in_doubt, left.get(row.id, Usage()))
             purses.doubt(row.id, number + 1 + row.order, row.spec.model, most)
