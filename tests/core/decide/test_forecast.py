@@ -517,5 +517,22 @@ def test_what_is_unknown_is_left_out_of_the_comparison() -> None:
     assert outcome(None) == ""
 
 
+@pytest.mark.parametrize(
+    "figures",
+    [
+        None,
+        [],
+        {},
+        {"agents": 6},
+        {"agents": 6, "tokens": 7, "dollars": "x", "seconds": [1]},
+        {"agents": 6, "tokens": {"total": {"expected": "much"}}},
+    ],
+)
+def test_a_journal_may_say_anything(figures: Any) -> None:
+    said = Forecasted(reused=0, kept=0, again={}, figures=figures, text="")
+    given = Foreseen(first=said, last=said, at=1.0, before=Usage())
+    assert outcome(compared(given, ONE, 1.0, 2.0)) == ""
+
+
 def test_nothing_that_ran_is_no_comparison() -> None:
     assert outcome(compared(foreseen(Told()), ONE, 0.0, 101.0)) == ""

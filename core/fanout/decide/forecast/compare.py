@@ -1,6 +1,6 @@
 """What a life was said to take beside what it took."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from fanout.decide.forecast.say import dollars as dollars_of
@@ -38,27 +38,35 @@ def compared(
 
 
 def outcome(told: Mapping[str, Any] | None) -> str:
-    """Say both in a line: `180k tokens, $0.42, 3 min; took 176k, $0.41, 3 min`.
+    """Say both: `180k tokens, $0.360, 3 min expected; 176k tokens, … used`.
 
-    Empty where nothing was expected to be spent.
+    Empty where nothing was expected to be spent. What was said came from a journal,
+    so a figure that is none is left out.
     """
-    if told is None or not told["known"].get("agents"):
+    if told is None:
         return ""
     known, actual = told["known"], told["actual"]
+    if not isinstance(known, Mapping) or not known.get("agents"):
+        return ""
+    classes = known.get("tokens")
+    total = classes.get("total") if isinstance(classes, Mapping) else None
     parts = [
-        (known["tokens"]["total"]["expected"], actual["tokens"]["total"], tokens),
-        (_expected(known["dollars"]), actual["dollars"], dollars_of),
-        (_expected(known["seconds"]), actual["seconds"], minutes),
+        (_expected(total), actual["tokens"]["total"], _tokens),
+        (_expected(known.get("dollars")), actual["dollars"], dollars_of),
+        (_expected(known.get("seconds")), actual["seconds"], minutes),
     ]
     both = [(a, b, say) for a, b, say in parts if a is not None and b is not None]
-    expected = ", ".join(_unit(say, say(a)) for a, _, say in both)
-    took = ", ".join(_unit(say, say(b)) for _, b, say in both)
+    if not both:
+        return ""
+    expected = ", ".join(say(a) for a, _, say in both)
+    took = ", ".join(say(b) for _, b, say in both)
     return f"{expected} expected; {took} used"
 
 
-def _unit(say: Callable[[float], str], text: str) -> str:
-    return f"{text} tokens" if say is tokens else text
+def _tokens(count: float) -> str:
+    return f"{tokens(count)} tokens"
 
 
-def _expected(figure: Mapping[str, float] | None) -> float | None:
-    return None if figure is None else figure["expected"]
+def _expected(figure: object) -> float | None:
+    value = figure.get("expected") if isinstance(figure, Mapping) else None
+    return float(value) if isinstance(value, int | float) else None
