@@ -19,6 +19,7 @@ import fanout.world.agents as agents_module
 import fanout.world.calls as calls_module
 import fanout.world.engine as engine_module
 import fanout.world.openings as openings_module
+import fanout.world.requeues as requeues_module
 from core.engine.simulated_disk import DelayedJournal
 from fanout.decide.admission.account import Account
 from fanout.decide.admission.breaker import Breaker
@@ -400,7 +401,7 @@ MUTANTS: dict[str, Plant] = {
     "a reopened row goes on twice": _goes_on_twice,
     "does not say that a row was reopened": _silent_reopening,
     "a reopened row loses its turns": _set(
-        agents_module, "_must_start_over", lambda _: True
+        requeues_module, "_must_start_over", lambda _: True
     ),
     "alike requests are taken for the same": _alike_is_same,
     "a request that was given up stays in line": _stays_in_line,

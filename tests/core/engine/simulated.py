@@ -17,6 +17,7 @@ from typing import Any
 from core.engine.bench import INFO, Bench, order
 from core.engine.simulated_disk import DelayedJournal
 from core.engine.simulated_service import MARGIN, Charged, Service, Slow
+from fanout.decide.again import UNUSABLE
 from fanout.decide.run_state import RunState, interrupt
 from fanout.decide.spent import purses_of
 from fanout.decide.state import apply
@@ -26,7 +27,14 @@ from fanout.testing.memory_journal import harvest_of
 from fanout.testing.virtual_loop import LoopClock, VirtualLoop
 from fanout.words import commands as ask
 from fanout.words.budgets import Budget
-from fanout.words.events import CallAnswered, CallRefused, LifeStarted, Noted, Record
+from fanout.words.events import (
+    CallAnswered,
+    CallRefused,
+    LifeStarted,
+    Record,
+    RowRequeued,
+    RunsAgain,
+)
 from fanout.words.model import MissingKind, RowId, Status
 from fanout.words.orders import ClientOrder, ClientReply, RowOutcome
 from fanout.world import messages as said
@@ -215,11 +223,8 @@ class Life(Bench):
                 return True
             if getattr(event, "stop_reason", None) in {"max_tokens", "refusal"}:
                 return True
-        return any(
-            type(e).__name__ in {"RowRequeued", "Noted"}
-            and getattr(e, "row", None) == row
-            for e in [*self.journal.events, *(r.event for r in self.records)]
-        )
+        events = [*self.journal.events, *(r.event for r in self.records)]
+        return any(_begins_anew(e) for e in events if getattr(e, "row", None) == row)
 
     def _cancelling(self, message: ask.CancelRow) -> None:
         if self.engine.desks.rows.is_open(message.row):
@@ -549,4 +554,11 @@ def reuse_of(records: list[Record]) -> Reuse:
 
 def began_anew(records: list[Record]) -> bool:
     """A life has thrown something away on purpose, and said so."""
-    return any(isinstance(r.event, Noted) and r.event.row for r in records)
+    return any(isinstance(r.event, RunsAgain) for r in records)
+
+
+def _begins_anew(event: object) -> bool:
+    """What was answered for a row is not gone on with, for a reason that was said."""
+    if isinstance(event, RunsAgain):
+        return event.why == UNUSABLE
+    return isinstance(event, RowRequeued)
