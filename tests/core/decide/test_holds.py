@@ -44,6 +44,17 @@ def test_an_early_success_ends_a_hold_and_a_late_one_does_not() -> None:
     assert hold.strikes == 0
 
 
+def test_a_call_that_was_sent_before_a_wait_was_told_does_not_end_it() -> None:
+    """The call of the present hold comes through after an older one was told more."""
+    hold = Hold()
+    refuse(hold, 0.0, generation=0, retry_after=2)
+    # At 3 a call is sent under the hold's generation; an older one comes back at 4.
+    refuse(hold, 4.0, generation=0, retry_after=20)
+    hold.got_through(1)
+    assert hold.active(23.0)
+    assert hold.strikes == 1
+
+
 def test_without_retry_after_the_wait_doubles() -> None:
     hold, waits, now = Hold(), [], 0.0
     for generation in range(5):

@@ -77,6 +77,10 @@ class Hold:
             return False
         else:
             wait = backoff(self.strikes, chance)
+        if late and now + wait > self.until:
+            # Told after the calls of this generation were sent: their coming
+            # through is no answer to it.
+            self.generation += 1
         self.until = max(self.until, now + wait)
         return not late
 
