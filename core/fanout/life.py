@@ -83,6 +83,8 @@ class Setting:
     """Somebody sees what the run waits for."""
     answers: bool = False
     """Somebody can be asked."""
+    raises: bool = False
+    """Somebody can be asked to raise a budget, too."""
 
 
 class Life:
@@ -303,6 +305,7 @@ class Life:
             asks=self._asks(),
             budget=self._budgets.get(RUN, Budget()),
             phase_budgets={n: b for n, b in self._budgets.items() if n != RUN},
+            raises=setting.raises,
             dry=config.dry,
             keep=keeper(access, runs),
         )

@@ -10,8 +10,10 @@ from fanout.words.commands import (
     Answer,
     CancelRow,
     ChangeCeiling,
+    Command,
     Export,
     Pause,
+    RaiseBudget,
     Requeue,
     Resume,
     SetCeiling,
@@ -40,6 +42,11 @@ LOOKING = sorted(
         for name in key.keys
         if not any(name in other.keys for other in KEYS if not other.looks)
     }
+)
+
+SHORT = (
+    "budget of $10.00 reached: $9.87 spent, $0.00 in flight, "
+    "the next call may take $0.31"
 )
 
 
@@ -290,6 +297,39 @@ async def test_a_question_before_spending_is_asked_by_itself(
         await stage.press(key)
         assert stage.handle.sent == sent
         assert "spend this?" not in stage.text()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("key", "sent"),
+    [
+        ("1", RaiseBudget(dollars=15.0)),
+        ("2", RaiseBudget(dollars=20.0)),
+        ("d", Stop("drain", "budget", SHORT)),
+        ("a", Stop("now", "budget", SHORT)),
+    ],
+)
+async def test_a_budget_that_is_reached_asks_by_itself(key: str, sent: Command) -> None:
+    async with staged("short") as stage:
+        assert "the budget is reached" in stage.text()
+        assert "raise it to $15.00" in stage.text()
+        assert "$9.87/10" in stage.grid()[0]
+        await stage.press(key)
+        assert stage.handle.sent == [sent]
+        assert "the budget is reached" not in stage.text()
+
+
+@pytest.mark.anyio
+async def test_a_budgets_question_may_wait_and_is_asked_again() -> None:
+    async with staged("short", keys=("escape",)) as stage:
+        stage.app.tick()
+        await stage.settle()
+        assert "raise it to" not in stage.text()
+        assert "c asks: raise it, or stop" in stage.text()
+        await stage.press("c")
+        assert "the budget is reached" in stage.text()
+        await stage.press("escape", "j")
+        assert stage.handle.sent == []
 
 
 @pytest.mark.anyio

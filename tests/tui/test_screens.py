@@ -32,7 +32,7 @@ def check(lines: list[str], size: tuple[int, int]) -> None:
 @pytest.mark.parametrize("scene", SCENES)
 async def test_states(scene: str, size: tuple[int, int]) -> None:
     """The main screen fits, its counts sum up, its footer is the last line."""
-    keys = ("escape",) if scene == "asking" else ()
+    keys = ("escape",) if scene in ("asking", "short") else ()
     async with staged(scene, size, keys=keys) as stage:
         lines = stage.grid()
     check(lines, size)
@@ -92,3 +92,14 @@ async def test_a_question_comes_by_itself_with_all_its_answers(
     assert "spend this?" in text
     assert all(f" {key} " in text for key in ("y", "n", "esc"))
     assert_golden(f"asked-{size[0]}x{size[1]}", lines)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
+async def test_a_budgets_question_fits(size: tuple[int, int]) -> None:
+    async with staged("short", size) as stage:
+        lines = stage.grid()
+    check(lines, size)
+    text = "\n".join(lines)
+    assert all(f" {key} " in text for key in ("1", "2", "d", "a", "esc"))
+    assert_golden(f"short-asked-{size[0]}x{size[1]}", lines)

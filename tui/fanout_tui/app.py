@@ -147,7 +147,7 @@ class FanoutApp(App[None]):
         self.handle.ask()
         if now >= self._next_slow or (over and fresh):
             self._slow(newest, now)
-        self.steer.ask_spend()
+        self.steer.ask_money()
         self.draw()
 
     def _run_now(self) -> float:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from fanout.words.budgets import BudgetView
 from fanout.words.snapshot import Snapshot
 from fanout_tui.view.changes import Change, changes
 
@@ -97,5 +98,18 @@ def status_object(snapshot: Snapshot) -> dict[str, Any]:
             "529": snapshot.totals.refusals_529,
         },
         "dollars": snapshot.totals.dollars,
+        "budget": _budget(snapshot.budget),
         "left": None if snapshot.left is None else snapshot.left.as_dict(),
+    }
+
+
+def _budget(view: BudgetView) -> dict[str, Any]:
+    """Ceilings, null where there is none, and what counts towards them."""
+    return {
+        "max_tokens_total": view.budget.tokens,
+        "max_usd": view.budget.dollars,
+        "tokens": view.tokens,
+        "dollars": view.dollars,
+        "held_tokens": view.held_tokens,
+        "held_dollars": view.held_dollars,
     }

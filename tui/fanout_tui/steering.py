@@ -7,12 +7,14 @@ say that there is nothing to steer.
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from fanout.words.budgets import Short
 from fanout.words.commands import (
     Answer,
     CancelRow,
     ChangeCeiling,
     Command,
     Pause,
+    RaiseBudget,
     Requeue,
     Resume,
     SetCeiling,
@@ -42,6 +44,8 @@ class Steering:
         self._player = player
         self._asked = 0
         """Number of the question that was shown last."""
+        self._short = 0
+        """The same of those about a budget."""
 
     def _only_looks(self) -> bool:
         """Say so, if this run is none of ours to change."""
@@ -132,7 +136,15 @@ class Steering:
 
         self._ask(asked, answered)
 
-    def ask_spend(self, *, again: bool = False) -> None:
+    def ask_money(self, *, again: bool = False) -> None:
+        """Show the question that is open, if one is: about a budget, or spending."""
+        snapshot = self._app.snapshot
+        if snapshot is not None and snapshot.short is not None:
+            self._ask_budget(snapshot.short, again=again)
+        else:
+            self._ask_spend(again=again)
+
+    def _ask_spend(self, *, again: bool) -> None:
         """Show the question that rows wait for: once, or again if somebody wants."""
         snapshot = self._app.snapshot
         asking = None if snapshot is None else snapshot.asking
@@ -157,6 +169,38 @@ class Steering:
             return ask.ask_spend(now) if now is not None and open_yet else None
 
         self._ask(asked, answered)
+
+    def _ask_budget(self, short: Short, *, again: bool) -> None:
+        """Show what the budget asks: once, or again if somebody wants."""
+        shown = isinstance(self._app.screen, AskScreen)
+        if self._viewing is not None or shown:
+            return
+        if short.number == self._short and not again:
+            return
+        self._short = short.number
+
+        def answered(answer: str | None) -> None:
+            if answer in ("d", "a"):
+                mode = "drain" if answer == "d" else "now"
+                self.act(Stop(mode, "budget", short.reason), "the run stops")
+            elif answer is not None:
+                self._raise_budget(short, answer)
+
+        def asked() -> ask.Question | None:
+            now = self._app.snapshot
+            open_yet = now is not None and now.short == short
+            return ask.ask_budget(now, short) if now is not None and open_yet else None
+
+        self._ask(asked, answered)
+
+    def _raise_budget(self, short: Short, answer: str) -> None:
+        now = self._app.snapshot
+        if now is None or now.short != short:
+            return
+        for key, budget in ask.raises(short, now.budget):
+            if key == answer:
+                command = RaiseBudget(budget.tokens, budget.dollars)
+                self.act(command, f"budget raised to {ask.budget_words(budget)}")
 
     def ask_quit(self) -> None:
         """Leave at once when the run is over, else ask how."""

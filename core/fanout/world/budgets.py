@@ -37,11 +37,11 @@ class _Phase:
 class Budgets:
     """All budgets of a life."""
 
-    def __init__(self, core: Core, purses: Purses, *, answers: bool) -> None:
-        """`answers`: somebody can be asked."""
+    def __init__(self, core: Core, purses: Purses, *, raises: bool) -> None:
+        """`raises`: somebody can be asked to raise the run's."""
         self._core = core
         self.purses = purses
-        self._answers = answers
+        self._raises = raises
         self._given: dict[str, Budget] = {}
         """Of phases, as the options have them: they go over the script's."""
         self._short: dict[str, _Phase] = {}
@@ -169,7 +169,7 @@ class Budgets:
 
     def run_is_short(self, refusal: Refusal) -> None:
         """Nothing flies, and the next call does not fit into the run's budget."""
-        if not self._answers:
+        if not self._raises:
             self.stop(Stop("drain", "budget", refusal.text))
         elif self._asking is None:
             self._numbers += 1

@@ -147,7 +147,7 @@ def _batches(
 
 
 def _budgets(core: Core, world: World, stopping: Stopping) -> Budgets:
-    budgets = Budgets(core, world.purses, answers=world.planning.answers)
+    budgets = Budgets(core, world.purses, raises=world.planning.raises)
     budgets.given(dict(world.planning.phase_budgets))
     budgets.stop = stopping.stop
     return budgets

@@ -62,7 +62,7 @@ class Planning:
     budget: Budget = Budget()
     phase_budgets: Mapping[str, Budget] = field(default_factory=dict)
     """Of phases, as the options have them."""
-    answers: bool = False
+    raises: bool = False
     """Somebody can be asked whether a budget is to be raised."""
     dry: bool = False
     """Spend nothing: find out what would run, and end."""

@@ -24,7 +24,7 @@ from fanout.words.tools import ToolResult
 from fanout.world.planning import Planning
 
 USED = Usage(100, 20)
-ASKED = Planning(answers=True)
+ASKED = Planning(raises=True)
 
 
 def small(count: int, phase: str = "main", **more: Any) -> list[Any]:

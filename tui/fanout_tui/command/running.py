@@ -107,6 +107,7 @@ def _run(
                 export=export,
                 attended=screen,
                 answers=screen or can_ask(sys.stdin, sys.stderr),
+                raises=screen and not config.yes,
             )
         )
         painted = life.may_import.set

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from fanout.words.budgets import Budget, BudgetView, Short
 from fanout.words.forecast import (
     Asking,
     Forecast,
@@ -205,7 +206,27 @@ def budget() -> Snapshot:
         until=None,
         detail="$9.87 of $10.00, worst case of the next call $0.31",
     )
-    return replace(made, gates={POOL: gate}, pools=(_pool(0.5),))
+    view = BudgetView(
+        budget=Budget(dollars=10.0), tokens=2_210_000, dollars=9.87, held_dollars=0.0
+    )
+    return replace(
+        made,
+        gates={POOL: gate},
+        pools=(_pool(0.5),),
+        budget=view,
+        totals=replace(made.totals, dollars=9.87),
+    )
+
+
+def short() -> Snapshot:
+    """The same, and somebody is asked."""
+    made = budget()
+    reason = (
+        "budget of $10.00 reached: $9.87 spent, $0.00 in flight, "
+        "the next call may take $0.31"
+    )
+    asked = Short(number=1, reason=reason, tokens=40_000, dollars=0.31)
+    return replace(made, short=asked)
 
 
 def ceiling() -> Snapshot:
@@ -347,6 +368,7 @@ SCENES: dict[str, Callable[[], Snapshot]] = {
         paused,
         overloaded,
         budget,
+        short,
         ceiling,
         gathering,
         batched,

@@ -118,7 +118,7 @@ class RunScreen(Screen[None]):
 
     def action_answer(self) -> None:
         """Show the question that rows wait for."""
-        self.fanout.steer.ask_spend(again=True)
+        self.fanout.steer.ask_money(again=True)
 
     def action_requeue_all(self) -> None:
         """Ask, then reopen all missing rows."""

@@ -62,6 +62,12 @@ def _held(look: Look) -> tuple[Line, ...]:
             *(["c asks again"] if look.how == LIVE else []),
         ]
         return _lines(look, "MAY IT?", parts, "banner")
+    if look.snapshot.short is not None:
+        parts = [f"{plural(look.snapshot.counts.queued, 'row')} wait"]
+        if look.how == LIVE:
+            parts.append("c asks: raise it, or stop")
+        parts.append(one_line(look.snapshot.short.reason))
+        return _lines(look, "BUDGET", parts, "banner")
     gate = head_gate(look.snapshot)
     held = _HELD.get(gate.cause) if gate is not None and gate.cause else None
     if gate is None or held is None:

@@ -91,9 +91,12 @@ def _figures(look: Look) -> dict[str, Span]:
         figures["endpoint"] = Span(endpoint, "simulated")
     figures["done"] = Span(done_share(snapshot))
     figures["ceiling"] = Span(ceiling_text(snapshot))
+    cost = Span(cost_text(look))
+    if snapshot.budget.budget.dollars is not None:
+        figures["cost"] = cost
     if not look.over:
         figures["eta"] = Span("ETA " + eta_text(look))
-    figures["cost"] = Span(cost_text(look))
+    figures["cost"] = cost
     if not snapshot.run.simulated:
         figures["endpoint"] = Span(endpoint, "dim")
     figures["tokens"] = Span(tokens_text(look))
@@ -101,23 +104,39 @@ def _figures(look: Look) -> dict[str, Span]:
 
 
 def tokens_text(look: Look) -> str:
-    """`1.2M of 3.8M tok`: used, and what the run comes to as far as it is known."""
+    """`1.2M of 3.8M tok`: used, and what the run comes to as far as it is known.
+
+    With a budget `1.2M/5.0M tok`, and `, comes to 3.8M` behind it.
+    """
     totals = look.snapshot.totals
     spent = (totals.useful + totals.wasted + totals.overhead).total
+    most = look.snapshot.budget.budget.tokens
+    ceiling = "" if most is None else tokens(most)
     left = look.snapshot.left
     if look.over or left is None or not left.rows or look.width < WORDS_FROM:
-        return f"{tokens(spent)} tok"
-    whole = spent + left.tokens.total.expected
-    return f"{tokens(spent)} of {tokens(round(whole))} tok"
+        return f"{tokens(spent)}{_of(ceiling)} tok"
+    whole = tokens(round(spent + left.tokens.total.expected))
+    if ceiling:
+        return f"{tokens(spent)}{_of(ceiling)} tok, comes to {whole}"
+    return f"{tokens(spent)} of {whole} tok"
+
+
+def _of(ceiling: str) -> str:
+    return f"/{ceiling}" if ceiling else ""
 
 
 def cost_text(look: Look) -> str:
-    """`$1.20 of $4.10`, in the same way."""
+    """`$1.20 of $4.10`, in the same way; with a budget `$1.20/10`."""
     spent, left = look.snapshot.totals.dollars, look.snapshot.left
+    most = look.snapshot.budget.budget.dollars
+    ceiling = "" if most is None else f"{most:,.2f}".removesuffix(".00")
     cost = None if left is None or not left.rows else left.dollars
     if look.over or cost is None or spent is None or look.width < WORDS_FROM:
-        return dollars(spent)
-    return f"{dollars(spent)} of {dollars(spent + cost.expected)}"
+        return f"{dollars(spent)}{_of(ceiling)}"
+    whole = dollars(spent + cost.expected)
+    if ceiling:
+        return f"{dollars(spent)}{_of(ceiling)}, comes to {whole}"
+    return f"{dollars(spent)} of {whole}"
 
 
 def endpoint_text(snapshot: Snapshot) -> str:
