@@ -13,6 +13,8 @@ import pytest
 from e2e.program import INT, Ended, Program, account, known
 from fanout.simulator.process import SimulatedAccount
 
+pytestmark = pytest.mark.long
+
 ROWS = 150
 BATCHED = f"""
 async def main():

@@ -15,6 +15,8 @@ import pytest
 from e2e.program import SECONDS_MAX, Ended, Program, account
 from fanout.simulator.process import SimulatedAccount
 
+pytestmark = pytest.mark.long
+
 JOB = """
 async def main(n="8", word="one"):
     async with fanout.phase("work"):
