@@ -2,7 +2,7 @@
 
     poe reliability
 
-after `.ci/run`, or after `poe test` and `poe long`. What a proof of `EXPECTED` has
+after `poe test`, `poe long` and `poe soak`. What a proof of `EXPECTED` has
 not said is shown as not measured, and the exit code is 1 then.
 """
 
@@ -38,7 +38,8 @@ HEAD = """\
 # Reliability
 
 What is claimed of `fanout-tui`, and what was measured. This file is generated:
-`.ci/run` runs the proofs, `poe reliability` writes down what they have said. A proof
+`poe test`, `poe long` and `poe soak` run the proofs, `poe reliability` writes down
+what they have said. A proof
 that fails says nothing, so every figure here is one that held.
 
 {machine}. `FANOUT_SCALE=5 poe long` tells five times as many
