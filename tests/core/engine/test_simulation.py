@@ -18,8 +18,8 @@ from core.engine.weathers import WEATHERS
 from figures import ROOT, record_figure
 
 SCALE = float(os.environ.get("FANOUT_SCALE", "1"))
-SEEDS = int(220 * SCALE)
-"""Of each weather: more than 2,000 in all."""
+SEEDS = int(204 * SCALE)
+"""Of each weather: 2,040 in all."""
 SHARDS = 2
 SEEDS_MAX = 500
 """Within so many stories a planted bug must be caught."""
