@@ -40,7 +40,9 @@ HEAD = """\
 What is claimed of `fanout-tui`, and what was measured. This file is generated:
 `poe test`, `poe long` and `poe soak` run the proofs, `poe reliability` writes down
 what they have said. A proof
-that fails says nothing, so every figure here is one that held.
+that fails says nothing, so every figure here is of one that
+held. Times were taken on a loaded machine, where the tests allow more than the goal: a
+time over its goal stands here as it was.
 
 {machine}. `FANOUT_SCALE=5 poe long` tells five times as many
 stories and kills five times as often.
