@@ -17,7 +17,7 @@ splits in two; being fuller would cost the stability.
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import accumulate
@@ -33,8 +33,13 @@ class Places:
     """For each unit, how good the place before it is for a cut."""
 
     ranks: Sequence[int]
-    levels: Sequence[int]
-    """See `level`."""
+    levels: Callable[[Sequence[int]], Sequence[int]]
+    """The `level` of each of some places; asked for where many are of one rank."""
+
+
+def equal(levels: Sequence[int]) -> Places:
+    """Return places of one rank, which only their levels tell apart."""
+    return Places(bytes(len(levels)), lambda found: [levels[at] for at in found])
 
 
 def level(place: bytes) -> int:
@@ -69,9 +74,11 @@ def _place(before: list[int], places: Places, start: int, end: int) -> int:
     last = min(end, bisect_left(before, middle + size / 4, start, end) + 1)
     if first >= last:
         first, last = start + 1, end
-    top = max(places.ranks[first:last])
-    found = [at for at in range(first, last) if places.ranks[at] == top]
+    ranks = places.ranks[first:last]
+    top = max(ranks)
+    found = [at for at, rank in enumerate(ranks, first) if rank == top]
     if len(found) > FEW:
-        high = max(places.levels[at] for at in found)
-        found = [at for at in found if places.levels[at] == high]
+        levels = places.levels(found)
+        high = max(levels)
+        found = [at for at, one in zip(found, levels, strict=True) if one == high]
     return min(found, key=lambda at: abs(before[at] - middle))

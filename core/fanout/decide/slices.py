@@ -8,14 +8,15 @@ hang on what stands beside them: an edit elsewhere in the file does not move the
 """
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from fanout.decide.cutting import Places, cut, level
 
 _STARTS = re.compile(
-    rb"(?:@|class |def |async def |func |fn |pub |impl |trait |struct |enum |type "
+    rb"\n(?:@|class |def |async def |func |fn |pub |impl |trait |struct |enum |type "
     rb"|interface |export |function |public |private |protected |static |module "
     rb"|namespace |package |CREATE |#{1,6} |=+ )"
 )
@@ -27,6 +28,7 @@ _NAMED = re.compile(
 _WORDS = re.compile(r"\w+")
 _NAME_LENGTH = 40
 _LINES_BACK = 2_000
+_UNKNOWN = 255
 BEGIN = "start"
 
 
@@ -49,12 +51,10 @@ def slices(data: bytes, room: int) -> Iterator[Slice]:
     A single line of more than `room` bytes is a slice of its own.
     """
     lines = _lines(data)
-    sizes = [len(line) for line in lines]
+    sizes = list(map(len, lines))
     offsets = [0, *accumulate(sizes)]
-    every = range(len(lines))
-    ranks = [_rank(lines, at) for at in every]
-    levels = [level(b"\0".join(lines[max(0, at - 2) : at + 2])) for at in every]
-    for run in cut(sizes, Places(ranks, levels), room):
+    places = Places(_ranks(data, lines, offsets), _Levels(lines).of)
+    for run in cut(sizes, places, room):
         yield Slice(
             run.start + 1,
             run.stop,
@@ -87,12 +87,31 @@ def _lines(data: bytes) -> list[bytes]:
     return lines if lines[-1] else lines[:-1]
 
 
-def _rank(lines: list[bytes], at: int) -> int:
-    if at == 0:
-        return 0
-    line, before = lines[at], lines[at - 1]
-    if _STARTS.match(line) and not before.startswith(b"@"):
-        return 3
-    if before.strip() or not line.strip():
-        return 0
-    return 1 if line[:1].isspace() else 2
+def _ranks(data: bytes, lines: list[bytes], offsets: list[int]) -> bytes:
+    """Return how good it is to cut before each line, 0 to 3."""
+    ranks = bytearray(len(lines))
+    for blank in (at for at, line in enumerate(lines) if not line.strip()):
+        after = lines[blank + 1 : blank + 2]
+        if after and after[0].strip():
+            ranks[blank + 1] = 1 if after[0][:1].isspace() else 2
+    at = 0
+    for found in _STARTS.finditer(data):
+        at = bisect_left(offsets, found.start() + 1, at)
+        if not lines[at - 1].startswith(b"@"):
+            ranks[at] = 3
+    return bytes(ranks)
+
+
+class _Levels:
+    """The level of what stands at a line, worked out once and where it is asked for."""
+
+    def __init__(self, lines: list[bytes]) -> None:
+        self._lines = lines
+        self._known = bytearray([_UNKNOWN]) * len(lines)
+
+    def of(self, places: Sequence[int]) -> list[int]:
+        lines, known = self._lines, self._known
+        for at in places:
+            if known[at] == _UNKNOWN:
+                known[at] = level(b"\0".join(lines[max(0, at - 2) : at + 2]))
+        return [known[at] for at in places]

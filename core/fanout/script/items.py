@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 from fanout.decide import tokens
-from fanout.decide.cutting import Places, cut
+from fanout.decide.cutting import cut, equal
 from fanout.decide.packing import Partition, keys_of, numbered
 from fanout.decide.tokens import Kind, estimate_tokens
 from fanout.errors import UsageError
@@ -40,7 +40,7 @@ def partition_items(
         for text, item in zip(texts, kept, strict=True)
     ]
     levels = [level_of(name) for name in names]
-    runs = cut(sizes, Places(bytes(len(names)), levels), max_tokens)
+    runs = cut(sizes, equal(levels), max_tokens)
     keys = keys_of(list(numbered(f"items-{names[run.start]}" for run in runs)))
     parts = [
         _partition(

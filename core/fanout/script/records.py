@@ -16,7 +16,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from fanout.decide.cutting import Places, cut, level
+from fanout.decide.cutting import cut, equal, level
 from fanout.decide.packing import Partition, Piece, keys_of, numbered, of_pieces
 from fanout.decide.tokens import Kind, estimate_tokens, kind_of
 from fanout.errors import UsageError
@@ -142,7 +142,7 @@ class _Read:
 def _parts(
     read: _Read, kept: _Kept, room: int, header: Piece | None
 ) -> list[Partition]:
-    runs = cut(kept.tokens, Places(bytes(len(kept.level)), kept.level), room)
+    runs = cut(kept.tokens, equal(kept.level), room)
     keys = keys_of(
         list(numbered(f"{read.name}-{kept.names[run.start]}" for run in runs))
     )

@@ -8,7 +8,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.decide.cutting import Places, cut, level
+from fanout.decide.cutting import Places, cut, equal, level
 from fanout.decide.slices import slices
 
 LIBRARY = Path(os.__file__).parent
@@ -20,8 +20,8 @@ units = st.lists(
 
 def runs_of(made: list[tuple[int, int, int]], room: int) -> list[range]:
     sizes = [size for size, _, _ in made]
-    places = Places([rank for _, rank, _ in made], [high for _, _, high in made])
-    return cut(sizes, places, room)
+    levels = equal([high for _, _, high in made]).levels
+    return cut(sizes, Places([rank for _, rank, _ in made], levels), room)
 
 
 @given(units, st.integers(1, 400))
@@ -47,7 +47,7 @@ def test_no_run_is_cut_without_need(made, room) -> None:
 @given(st.integers(2, 300))
 def test_equal_places_are_cut_in_the_middle(count) -> None:
     """The worst case for a tree, all alike, is the best one here."""
-    runs = cut([10] * count, Places([0] * count, [0] * count), 100)
+    runs = cut([10] * count, equal([0] * count), 100)
     assert len(runs) <= 2 * -(-count // 10)
 
 
