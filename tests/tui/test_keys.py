@@ -12,6 +12,7 @@ from fanout.words.commands import (
     ChangeCeiling,
     Command,
     Export,
+    KeepBudget,
     Pause,
     RaiseBudget,
     Requeue,
@@ -303,7 +304,7 @@ async def test_a_question_before_spending_is_asked_by_itself(
 @pytest.mark.parametrize(
     ("key", "sent"),
     [
-        ("1", RaiseBudget(dollars=15.0)),
+        ("1", RaiseBudget(dollars=17.78)),
         ("2", RaiseBudget(dollars=20.0)),
         ("d", Stop("drain", "budget", SHORT)),
         ("a", Stop("now", "budget", SHORT)),
@@ -312,7 +313,7 @@ async def test_a_question_before_spending_is_asked_by_itself(
 async def test_a_budget_that_is_reached_asks_by_itself(key: str, sent: Command) -> None:
     async with staged("short") as stage:
         assert "the budget is reached" in stage.text()
-        assert "raise it to $15.00" in stage.text()
+        assert "raise it to $17.78: enough by forecast" in stage.text()
         assert "$9.87/10" in stage.grid()[0]
         await stage.press(key)
         assert stage.handle.sent == [sent]
@@ -330,6 +331,42 @@ async def test_a_budgets_question_may_wait_and_is_asked_again() -> None:
         assert "the budget is reached" in stage.text()
         await stage.press("escape", "j")
         assert stage.handle.sent == []
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("key", "sent"),
+    [
+        ("1", RaiseBudget(dollars=9.66, phase="verify")),
+        ("2", RaiseBudget(dollars=4.0, phase="verify")),
+        ("w", KeepBudget("verify")),
+    ],
+)
+async def test_a_phases_budget_asks_for_its_phase(key: str, sent: Command) -> None:
+    async with staged("phase_short") as stage:
+        assert "the budget of verify is reached" in stage.text()
+        assert (
+            "By forecast they take about 3.8M tokens (3.0M-4.6M), $6.20 ($5.10-$7.60)"
+            in stage.text()
+        )
+        await stage.press(key)
+        assert stage.handle.sent == [sent]
+
+
+@pytest.mark.anyio
+async def test_budgets_that_are_reached_together_ask_one_after_the_other() -> None:
+    async with staged("both_short", keys=("1",)) as stage:
+        stage.app.tick()
+        await stage.settle()
+        assert "the budget is reached" in stage.text()
+        assert "2,481,000 spent" in stage.text()
+        await stage.press("2", "j")
+        assert stage.handle.sent == [
+            RaiseBudget(dollars=9.66, phase="verify"),
+            RaiseBudget(tokens=5_000_000),
+        ]
+        await stage.press("c")
+        assert "the budget of verify is reached" in stage.text()
 
 
 @pytest.mark.anyio

@@ -32,7 +32,8 @@ def check(lines: list[str], size: tuple[int, int]) -> None:
 @pytest.mark.parametrize("scene", SCENES)
 async def test_states(scene: str, size: tuple[int, int]) -> None:
     """The main screen fits, its counts sum up, its footer is the last line."""
-    keys = ("escape",) if scene in ("asking", "short") else ()
+    keys = ("escape",) if scene in ("asking", "short", "phase_short") else ()
+    keys = ("escape", "escape") if scene == "both_short" else keys
     async with staged(scene, size, keys=keys) as stage:
         lines = stage.grid()
     check(lines, size)
@@ -96,10 +97,12 @@ async def test_a_question_comes_by_itself_with_all_its_answers(
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
-async def test_a_budgets_question_fits(size: tuple[int, int]) -> None:
-    async with staged("short", size) as stage:
+@pytest.mark.parametrize("scene", ["short", "phase_short"])
+async def test_a_budgets_question_fits(scene: str, size: tuple[int, int]) -> None:
+    async with staged(scene, size) as stage:
         lines = stage.grid()
     check(lines, size)
     text = "\n".join(lines)
-    assert all(f" {key} " in text for key in ("1", "2", "d", "a", "esc"))
-    assert_golden(f"short-asked-{size[0]}x{size[1]}", lines)
+    instead = ("w",) if scene == "phase_short" else ()
+    assert all(f" {key} " in text for key in ("1", "2", *instead, "d", "a", "esc"))
+    assert_golden(f"{scene}-asked-{size[0]}x{size[1]}", lines)

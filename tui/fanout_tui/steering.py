@@ -13,6 +13,7 @@ from fanout.words.commands import (
     CancelRow,
     ChangeCeiling,
     Command,
+    KeepBudget,
     Pause,
     RaiseBudget,
     Requeue,
@@ -23,8 +24,9 @@ from fanout.words.commands import (
 from fanout.words.model import Row
 from fanout_tui.screens.dialog import AskScreen
 from fanout_tui.text import plural
-from fanout_tui.view import ask
+from fanout_tui.view import ask, overspent
 from fanout_tui.view.look import OVER
+from fanout_tui.view.questions import Question
 
 if TYPE_CHECKING:
     from fanout_tui.app import FanoutApp
@@ -44,8 +46,8 @@ class Steering:
         self._player = player
         self._asked = 0
         """Number of the question that was shown last."""
-        self._short = 0
-        """The same of those about a budget."""
+        self._shorts: set[int] = set()
+        """The same of those about budgets: several may be open."""
 
     def _only_looks(self) -> bool:
         """Say so, if this run is none of ours to change."""
@@ -129,7 +131,7 @@ class Steering:
             if answer == "y":
                 self.act(CancelRow(target), f"{target} cancelled")
 
-        def asked() -> ask.Question | None:
+        def asked() -> Question | None:
             snapshot = self._app.snapshot
             now = row if snapshot is None else snapshot.rows.get(target, row)
             return ask.ask_cancel(now) if now.end is None else None
@@ -139,8 +141,10 @@ class Steering:
     def ask_money(self, *, again: bool = False) -> None:
         """Show the question that is open, if one is: about a budget, or spending."""
         snapshot = self._app.snapshot
-        if snapshot is not None and snapshot.short is not None:
-            self._ask_budget(snapshot.short, again=again)
+        shorts = () if snapshot is None else snapshot.shorts
+        fresh = [short for short in shorts if short.number not in self._shorts]
+        if fresh or (again and shorts):
+            self._ask_budget((fresh or list(shorts))[0])
         else:
             self._ask_spend(again=again)
 
@@ -163,44 +167,48 @@ class Steering:
             elif answer == "n":
                 self.act(Answer(number, yes=False), "declined: the run stops")
 
-        def asked() -> ask.Question | None:
+        def asked() -> Question | None:
             now = self._app.snapshot.asking if self._app.snapshot else None
             open_yet = now is not None and now.number == number
             return ask.ask_spend(now) if now is not None and open_yet else None
 
         self._ask(asked, answered)
 
-    def _ask_budget(self, short: Short, *, again: bool) -> None:
-        """Show what the budget asks: once, or again if somebody wants."""
+    def _ask_budget(self, short: Short) -> None:
+        """Show what one budget asks."""
         shown = isinstance(self._app.screen, AskScreen)
         if self._viewing is not None or shown:
             return
-        if short.number == self._short and not again:
-            return
-        self._short = short.number
+        self._shorts.add(short.number)
 
         def answered(answer: str | None) -> None:
-            if answer in ("d", "a"):
+            if answer == "w":
+                self.act(KeepBudget(short.phase), "the run goes on without them")
+            elif answer in ("d", "a"):
                 mode = "drain" if answer == "d" else "now"
                 self.act(Stop(mode, "budget", short.reason), "the run stops")
             elif answer is not None:
                 self._raise_budget(short, answer)
 
-        def asked() -> ask.Question | None:
-            now = self._app.snapshot
-            open_yet = now is not None and now.short == short
-            return ask.ask_budget(now, short) if now is not None and open_yet else None
+        def asked() -> Question | None:
+            now, newest = self._app.snapshot, self._open(short)
+            return overspent.ask_budget(now, newest) if now and newest else None
 
         self._ask(asked, answered)
 
+    def _open(self, short: Short) -> Short | None:
+        """The same question with the figures of the moment; None: it is settled."""
+        shorts = () if self._app.snapshot is None else self._app.snapshot.shorts
+        return next((one for one in shorts if one.number == short.number), None)
+
     def _raise_budget(self, short: Short, answer: str) -> None:
-        now = self._app.snapshot
-        if now is None or now.short != short:
+        now, newest = self._app.snapshot, self._open(short)
+        if now is None or newest is None:
             return
-        for key, budget in ask.raises(short, now.budget):
+        for key, budget in overspent.raises(now, newest):
             if key == answer:
-                command = RaiseBudget(budget.tokens, budget.dollars)
-                self.act(command, f"budget raised to {ask.budget_words(budget)}")
+                command = RaiseBudget(budget.tokens, budget.dollars, short.phase)
+                self.act(command, f"budget raised to {overspent.budget_words(budget)}")
 
     def ask_quit(self) -> None:
         """Leave at once when the run is over, else ask how."""
@@ -217,7 +225,7 @@ class Steering:
                 case "b":
                     self._app.leave("plain")
 
-        def asked() -> ask.Question | None:
+        def asked() -> Question | None:
             snapshot = self._app.snapshot
             if snapshot is None or self._nothing_to_stop():
                 return None
@@ -227,7 +235,7 @@ class Steering:
 
     def _ask(
         self,
-        make: Callable[[], ask.Question | None],
+        make: Callable[[], Question | None],
         answered: Callable[[str | None], None],
     ) -> None:
         """Ask with the figures of the moment; no question, no dialog."""

@@ -14,6 +14,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from enum import Enum
 
+from fanout.decide.forecast.say import dollars as said
 from fanout.decide.pricing import dollars
 from fanout.decide.spending import Spend
 from fanout.words.budgets import Budget, BudgetView
@@ -129,8 +130,8 @@ class Purse:
         held += beyond.dollars or 0.0
         if spent + held + most.dollars > limit:
             return (
-                f"budget of ${limit:,.2f} reached: ${spent:,.2f} spent, "
-                f"${held:,.2f} in flight, the next call may take ${most.dollars:,.2f}"
+                f"budget of {said(limit)} reached: {said(spent)} spent, "
+                f"{said(held)} in flight, the next call may take {said(most.dollars)}"
             )
         return ""
 

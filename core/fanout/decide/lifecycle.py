@@ -11,8 +11,9 @@ later: it becomes `missing: stale`.
 
 Between two turns a row is queued: tools that ran, or an answer sent back, ask
 for a place again. An answer by itself leaves the row running, for its tools or
-the check of its output follow. A call refused for good ends the row directly,
-so both ends are legal while a call is in flight.
+the check of its output follow; behind one that was cut off the row is queued. A
+call refused for good ends the row directly, so both ends are legal while a call is
+in flight.
 """
 
 from collections.abc import Mapping

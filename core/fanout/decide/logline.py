@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from fanout.decide.forecast.say import dollars
 from fanout.words.ahead import Forecasted, RunsAgain
 from fanout.words.batched import (
     BatchEnded,
@@ -14,6 +15,7 @@ from fanout.words.batched import (
 )
 from fanout.words.events import (
     AnswerSentBack,
+    BudgetSet,
     CallAbandoned,
     CallRefused,
     CeilingSet,
@@ -92,6 +94,15 @@ def _ceiling(event: CeilingSet) -> Line:
     return Line("info", f"ceiling set to {event.ceiling}")
 
 
+def _budget(event: BudgetSet) -> Line:
+    figures = [] if event.dollars is None else [dollars(event.dollars)]
+    if event.tokens is not None:
+        figures.append(f"{event.tokens:,} tokens")
+    whose = f"phase {event.phase}: " if event.phase else ""
+    holds = " and ".join(figures)
+    return Line("info", f"{whose}the budget is {holds or 'lifted'} from here on")
+
+
 def _script(event: ScriptEnded) -> Line:
     level = "info" if event.outcome == "returned" else "error"
     said = f": {event.text}" if event.text else ""
@@ -148,6 +159,7 @@ _LINES: dict[type, Callable[[Any], Line | None]] = {
     RowRequeued: lambda e: Line("info", "requeued", e.row),
     LimitsLearned: _limits,
     CeilingSet: _ceiling,
+    BudgetSet: _budget,
     RunPaused: lambda _: Line("info", "paused: nothing new is sent"),
     RunResumed: lambda _: Line("info", "resumed"),
     StopAsked: lambda e: Line("warning", f"stop ({e.mode}): {e.reason or e.cause}"),

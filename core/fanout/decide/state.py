@@ -78,6 +78,8 @@ __all__ = ["RunState", "apply", "interrupt"]
 REFUSALS_429 = frozenset({Cause.LIMIT, Cause.RAMP, Cause.CONCURRENCY, Cause.SERVER})
 NOT_STARTED = Wait(Cause.EXPECTED)
 FOR_THE_SCRIPT = Wait(Cause.SCRIPT)
+CUT = frozenset({"max_tokens", "pause_turn"})
+"""Behind such an answer no tools and no check follow: the row asks again."""
 _CAUSES = {cause.value: cause for cause in Cause}
 
 
@@ -226,6 +228,8 @@ def _call_answered(state: RunState, at: float, event: CallAnswered) -> None:
     if row.spec is not None and row.spec.kind == "client":
         # Nothing follows by itself: the script makes the next call, or is done.
         status, wait = Status.QUEUED, FOR_THE_SCRIPT
+    elif event.stop_reason in CUT:
+        status = Status.QUEUED
     state.ledger.useful.add(event.usage)
     put(
         state,

@@ -38,7 +38,8 @@ def _ceiling_set(state: RunState, _at: float, event: CeilingSet) -> None:
 
 
 def _budget_set(state: RunState, _at: float, event: BudgetSet) -> None:
-    state.budgets[RUN] = Budget(tokens=event.tokens, dollars=event.dollars)
+    budget = Budget(tokens=event.tokens, dollars=event.dollars)
+    state.budgets[event.phase or RUN] = budget
 
 
 def _run_paused(state: RunState, _at: float, _event: RunPaused) -> None:

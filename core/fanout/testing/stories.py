@@ -113,7 +113,11 @@ class Story:
             PhaseEntered(phase="audit", allow_missing="5%"),
             Noted(source="script", text="line \u202e one\nand \x1b[31mtwo"),
             CeilingSet(ceiling=self._random.choice([None, 3])),
-            BudgetSet(tokens=self._random.choice([None, 9_000]), dollars=2.5),
+            BudgetSet(
+                tokens=self._random.choice([None, 9_000]),
+                dollars=2.5,
+                phase=self._random.choice(["", "audit"]),
+            ),
             RunPaused(),
             RunResumed(),
             LimitsLearned(

@@ -39,10 +39,12 @@ class BudgetView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Short:
-    """The run's budget lets no further call through: what somebody is asked."""
+    """A budget lets no further call through: what somebody is asked."""
 
     number: int
     """Of the question."""
+    phase: str = ""
+    """Whose budget it is; empty: the run's."""
     reason: str
     """With the figures, for people."""
     tokens: int

@@ -77,10 +77,19 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class RaiseBudget:
-    """Set the run's budget anew; None leaves a figure as it is."""
+    """Set a budget anew; None leaves a figure as it is."""
 
     tokens: int | None = None
     dollars: float | None = None
+    phase: str = ""
+    """Whose; empty: the run's."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeepBudget:
+    """Leave a phase's budget as it is: what waits for it ends missing."""
+
+    phase: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +111,7 @@ Command = (
     | Note
     | Answer
     | RaiseBudget
+    | KeepBudget
     | Export
 )
 

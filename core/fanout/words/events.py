@@ -238,10 +238,12 @@ class CeilingSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetSet:
-    """Somebody gave the run another budget; None is none."""
+    """Somebody gave the run, or a phase, another budget; None is none."""
 
     tokens: int | None
     dollars: float | None
+    phase: str = ""
+    """Empty: the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -215,5 +215,5 @@ class Snapshot:
     """The run's."""
     phase_budgets: Mapping[str, BudgetView] = field(default_factory=dict)
     """Of the phases that have one."""
-    short: Short | None = None
-    """What somebody is asked where the run's budget lets nothing more through."""
+    shorts: tuple[Short, ...] = ()
+    """What somebody is asked where a budget lets nothing more through, oldest first."""

@@ -4,19 +4,24 @@
                 ▲          │ the agent's does not fit ─▶ missing: budget
                 │          │ the run's does not fit ─▶ waits; then asked, or stopped
                 │          ▼ the phase's does not fit
-                └─ fits ─ set aside ─ nothing of its phase flies ─▶ missing: budget
+                └─ fits ─ set aside ─ nothing of its phase flies ─▶ asked, or
+                                                                    missing: budget
 
 Most of what calls in flight have reserved comes back when they end, so a call that
 does not fit waits for those first. Out of line, it holds up no other phase's.
+
+Where somebody can be asked, each budget that is in the way is a question of its own;
+what waits for the answer stays queued, and everything else goes on.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from fanout.decide.batching import POOL, PRICE
 from fanout.decide.budget import Most, Purses, Refusal, Scope
+from fanout.decide.run_state import RUN
 from fanout.words.budgets import Budget, BudgetView, Short, gate_of
-from fanout.words.commands import RaiseBudget, Stop
+from fanout.words.commands import KeepBudget, RaiseBudget, Stop
 from fanout.words.events import BudgetSet, Noted
 from fanout.words.model import Cause, MissingKind, RowId, Tally
 from fanout.words.snapshot import Gate
@@ -38,17 +43,18 @@ class Budgets:
     """All budgets of a life."""
 
     def __init__(self, core: Core, purses: Purses, *, raises: bool) -> None:
-        """`raises`: somebody can be asked to raise the run's."""
+        """`raises`: somebody can be asked to raise one."""
         self._core = core
         self.purses = purses
         self._raises = raises
         self._given: dict[str, Budget] = {}
-        """Of phases, as the options have them: they go over the script's."""
+        """Of phases, as options and people have them: they go over the script's."""
         self._short: dict[str, _Phase] = {}
         self._reached: dict[str, str] = {}
         """Phases that send nothing more, and why."""
         self._numbers = 0
-        self._asking: Short | None = None
+        self._asking: dict[str, Short] = {}
+        """What somebody is asked, by phase; the run's by `RUN`."""
         self.again: Callable[[Request], None]
         """Puts a call into its line; set by whoever can."""
         self.waits: Callable[[RowId], bool]
@@ -143,52 +149,95 @@ class Budgets:
             refusal = self.refusal(request)
             if refusal is not None and refusal.scope is Scope.PHASE:
                 if not short.back and not self.purses.phase(phase).flies:
-                    self._reach(phase, short, refusal.text)
+                    self._is_short(phase, short, refusal)
                 return
             del short.aside[row]
             share = PRICE if request.pool == POOL else 1.0
             short.back[row] = self.purses.most(request.model, request.worst, share)
             self.again(request)
+        self._asking.pop(phase, None)
         if not short.back:
             del self._short[phase]
 
+    def _is_short(self, phase: str, short: _Phase, refusal: Refusal) -> None:
+        """Nothing of the phase flies, and its next call does not fit."""
+        if self._raises:
+            self._ask(phase, refusal)
+        else:
+            self._reach(phase, short, refusal.text)
+
     def _reach(self, phase: str, short: _Phase, text: str) -> None:
-        """Nothing of the phase flies, and nothing more fits: what waits ends."""
+        """Nothing more is sent of the phase: what waits ends."""
         self._reached[phase] = text
         del self._short[phase]
         self._core.record(Noted(source="log", text=f"phase {phase}: {text}"))
         for request in short.aside.values():
             request.on_final(request, MissingKind.BUDGET, text, None)
 
-    # -- the run's -----------------------------------------------------------
+    # -- what is asked -------------------------------------------------------
 
     @property
-    def asking(self) -> Short | None:
-        """What somebody is asked; None once the run is being stopped."""
-        return None if self._core.state.stop is not None else self._asking
+    def asking(self) -> tuple[Short, ...]:
+        """What somebody is asked; nothing once the run is being stopped."""
+        state = self._core.state
+        ending = state.script_end is not None and state.script_end.outcome != "returned"
+        if state.stop is not None or state.end is not None or ending:
+            return ()
+        aside = sum(len(short.aside) for short in self._short.values())
+        in_line = state.counts.queued + state.counts.throttled > aside
+        return tuple(s for s in self._asking.values() if s.phase != RUN or in_line)
+
+    def _ask(self, phase: str, refusal: Refusal) -> None:
+        """Ask, or say anew what is asked: the number stays."""
+        known = self._asking.get(phase)
+        if known is None:
+            self._numbers += 1
+        self._asking[phase] = Short(
+            number=self._numbers if known is None else known.number,
+            phase=phase,
+            reason=refusal.text,
+            tokens=refusal.most.tokens,
+            dollars=refusal.most.dollars,
+        )
 
     def run_is_short(self, refusal: Refusal) -> None:
         """Nothing flies, and the next call does not fit into the run's budget."""
-        if not self._raises:
+        if self._raises:
+            self._ask(RUN, refusal)
+        else:
             self.stop(Stop("drain", "budget", refusal.text))
-        elif self._asking is None:
-            self._numbers += 1
-            self._asking = Short(
-                number=self._numbers,
-                reason=refusal.text,
-                tokens=refusal.most.tokens,
-                dollars=refusal.most.dollars,
-            )
 
     def raised(self, message: RaiseBudget) -> None:
-        """Somebody sets the run's budget anew: it goes on from there."""
+        """Somebody sets a budget anew: it goes on from there."""
+        phase = message.phase
+        purse = self.purses.phase(phase) if phase else self.purses.run
         asked = Budget(tokens=message.tokens, dollars=message.dollars)
-        holds = asked.over(self.purses.run.budget)
-        if self._core.state.end is not None or holds == self.purses.run.budget:
+        holds = asked.over(purse.budget)
+        if self._core.state.end is not None or holds == purse.budget:
             return
-        self.purses.run.budget = holds
-        self._asking = None
-        self._core.record(BudgetSet(tokens=holds.tokens, dollars=holds.dollars))
+        purse.budget = holds
+        if phase:
+            # The script may say its own again when it enters the phase once more.
+            self._given[phase] = holds
+            self._reached.pop(phase, None)
+        self._asking.pop(phase, None)
+        self._core.record(
+            BudgetSet(tokens=holds.tokens, dollars=holds.dollars, phase=phase)
+        )
+
+    def keep(self, message: KeepBudget) -> None:
+        """A phase's budget stays as it is: what waits for it ends."""
+        asked = self._asking.get(message.phase)
+        short = self._short.get(message.phase)
+        if asked is not None and short is not None:
+            del self._asking[message.phase]
+            self._reach(message.phase, short, asked.reason)
+
+    def ask_again(self, rows: Iterable[RowId]) -> None:
+        """Somebody reopens rows: their phases' budgets are asked about once more."""
+        if self._raises:
+            for phase in {row.phase for row in rows}:
+                self._reached.pop(phase, None)
 
     # -- what is shown -------------------------------------------------------
 

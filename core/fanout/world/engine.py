@@ -90,7 +90,7 @@ class Engine:
         desks.waves.stop = desks.question.stop = desks.stopping.stop
         publisher.asking = lambda: desks.question.asking
         publisher.outlook = desks.waves.outlook
-        publisher.short = lambda: desks.budgets.asking
+        publisher.shorts = lambda: desks.budgets.asking
         publisher.phase_budgets = desks.budgets.views
         core.set_aside = desks.budgets.gates
 
@@ -127,6 +127,7 @@ class Engine:
             ask.Note: self._note,
             ask.Answer: desks.waves.answered,
             ask.RaiseBudget: self._raise_budget,
+            ask.KeepBudget: desks.budgets.keep,
             ask.Export: self._export_report,
             said.Wanted: lambda _: None,
             said.Close: self._close,
@@ -314,6 +315,7 @@ class Engine:
             missing = (r.id for r in every if r.status is Status.MISSING)
             rows = tuple(row for row in missing if self.desks.waves.selects(row))
         self.desks.calls.models.forget()
+        self.desks.budgets.ask_again(rows)
         reopened = sum(self.desks.requeues.requeue(row) for row in rows)
         left = len(rows) - reopened
         if left:

@@ -45,8 +45,8 @@ class Publisher:
         """What is left to do; set by whoever knows."""
         self._dollars_before = purse.dollars
         self._seen: tuple[float, Forecast] | None = None
-        self.short: Callable[[], Short | None] = lambda: None
-        """What is asked about the budget; set by whoever asks."""
+        self.shorts: Callable[[], tuple[Short, ...]] = tuple
+        """What is asked about budgets; set by whoever asks."""
         self.phase_budgets: Callable[[], dict[str, BudgetView]] = dict
         """How far phases with a budget have come; set by whoever knows."""
         self.crashed = False
@@ -99,7 +99,7 @@ class Publisher:
             prices=self._purse.prices,
             budget=self._purse.run.view(),
             phase_budgets=self.phase_budgets(),
-            short=self.short(),
+            shorts=self.shorts(),
         )
 
     def _foreseen(self) -> Foreseen | None:

@@ -19,6 +19,7 @@
 | I15 | a seed always tells the same story | `test_a_seed_tells_one_story` |
 | I16 | nothing is admitted while paused, nothing sent after a stop | `closed_is_closed` |
 | I17 | secrets are nowhere | `tests/e2e` |
+| I18 | what a question about a budget holds waits, and is something | `Life._watch_waits` |
 """
 
 from collections.abc import Iterator
@@ -280,12 +281,12 @@ def books_agree(life: Life, state: RunState, records: list[Record]) -> Iterator[
         yield f"I7: answers took {answers.total}, and only {known} are known"
 
 
-def _missed(life: Life) -> int:
+def _missed(life: Life, phase: str = "") -> int:
     """Tokens by which calls were larger than the most that was expected of them."""
     return sum(
         max(0, entry.usage.total - entry.need.worst.total)
         for entry in life.service.books
-        if entry.need is not None
+        if entry.need is not None and phase in {"", entry.row.phase}
     )
 
 
@@ -293,6 +294,16 @@ def budget_holds(life: Life, budget: int) -> Iterator[str]:
     charged = sum(entry.usage.total for entry in life.service.books)
     if charged > budget + _missed(life):
         yield f"I8: charged {charged}, with a budget of {budget}"
+
+
+def budgets_hold(life: Life, records: list[Record]) -> Iterator[str]:
+    """The run's and each phase's, as somebody has set them last."""
+    for phase, budget in left_by(records).budgets.items():
+        books = [e for e in life.service.books if phase in {"", e.row.phase}]
+        charged = sum(entry.usage.total for entry in books)
+        most = budget.tokens
+        if most is not None and charged > most + _missed(life, phase):
+            yield f"I8: {phase or 'the run'} charged {charged}, its budget is {most}"
 
 
 def limits_hold(life: Life) -> Iterator[str]:

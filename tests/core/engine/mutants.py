@@ -34,6 +34,7 @@ from fanout.disk.reuse import Reuse
 from fanout.words.events import CallAnswered, CallRefused, LifeStarted
 from fanout.words.model import NO_USAGE, Dimension, MissingKind
 from fanout.world.agents import Agents
+from fanout.world.budgets import Budgets
 from fanout.world.calls import Calls
 from fanout.world.clients import Clients
 from fanout.world.core import Core
@@ -426,6 +427,7 @@ MUTANTS: dict[str, Plant] = {
     "the budget is reserved after the send": _reserved_late,
     "a reservation is settled when its call is sent": _settled_early,
     "nothing in flight is reserved in the budget": _set(Purses, "reserve", _nothing),
+    "phases have no ceilings": _set(Budgets, "bound_phase", lambda _s, _p, told: told),
     "a broken call costs nothing": _set(
         calls_module, "failed", lambda *_: (NO_USAGE, NO_USAGE)
     ),

@@ -18,7 +18,7 @@ from core.engine.bench import INFO, Bench, order
 from core.engine.simulated_disk import DelayedJournal
 from core.engine.simulated_service import MARGIN, Charged, Service, Slow
 from fanout.decide.again import UNUSABLE
-from fanout.decide.run_state import RunState, interrupt
+from fanout.decide.run_state import RUN, RunState, interrupt
 from fanout.decide.spent import purses_of
 from fanout.decide.state import apply
 from fanout.disk.reuse import Reuse
@@ -26,7 +26,7 @@ from fanout.files.outputs import OutputFolder, restore
 from fanout.testing.memory_journal import harvest_of
 from fanout.testing.virtual_loop import LoopClock, VirtualLoop
 from fanout.words import commands as ask
-from fanout.words.budgets import Budget
+from fanout.words.budgets import Budget, Short, gate_of
 from fanout.words.events import (
     CallAnswered,
     CallRefused,
@@ -37,7 +37,9 @@ from fanout.words.events import (
 )
 from fanout.words.model import MissingKind, RowId, Status
 from fanout.words.orders import ClientOrder, ClientReply, RowOutcome
+from fanout.words.snapshot import Gate
 from fanout.world import messages as said
+from fanout.world.planning import Planning
 
 SECONDS_MAX = 40_000.0
 SUMS = 2
@@ -90,9 +92,18 @@ class Life(Bench):
         state: RunState,
         epoch: float,
         budget: Budget,
+        phase_budget: Budget | None = None,
         steady: bool = False,
     ) -> None:
+        """`phase_budget`: what the script gives its first phase; then somebody is
+
+        asked about budgets, and what was given before is kept.
+        """
         self.service = service
+        self._phase_budget = phase_budget
+        kept = dict(left_by(records).budgets) if phase_budget is not None else {}
+        self._budgets = {RUN: kept.pop(RUN, budget), **kept}
+        self._answered_shorts: set[int] = set()
         self.random = service.random
         self.weather = service.weather
         self.records = records
@@ -123,8 +134,9 @@ class Life(Bench):
             journal=journal,
             state=state,
             chance=self.random.random,
-            purses=purses_of(budget, left_by(records)),
+            purses=purses_of(self._budgets[RUN], left_by(records)),
             clock=LoopClock(epoch),
+            planning=Planning(raises=phase_budget is not None, phase_budgets=kept),
             restore=lambda o, value, digest: restore(folder, o.output, value, digest),
         )
         self.disk = journal
@@ -256,6 +268,8 @@ class Life(Bench):
         """What a screen shows as done is on disk."""
         before = self.engine.publisher.latest
         self._publish()
+        if self._phase_budget is not None:
+            self._look_at_questions()
         latest = self.engine.publisher.latest
         if latest is None or latest is before or self.core.trouble:
             return
@@ -265,6 +279,44 @@ class Life(Bench):
             if self.disk.ends[row.id][-1] > self.journal.committed:
                 self._say("I6", f"{row.id} was shown as done before it was on disk")
 
+    # -- budgets that ask --------------------------------------------------
+
+    def _look_at_questions(self) -> None:
+        """Answer what is asked, after a while; what waits for it stays queued."""
+        budgets = self.engine.desks.budgets
+        gates = budgets.gates()
+        for short in budgets.asking:
+            if short.phase:
+                self._watch_waits(short, gates)
+            if short.number not in self._answered_shorts:
+                self._answered_shorts.add(short.number)
+                after = self.random.random() * 20
+                self.at(self._now() + after, lambda s=short: self._answer(s))  # type: ignore[misc]
+
+    def _watch_waits(self, short: Short, gates: Mapping[str, Gate]) -> None:
+        gate = gates.get(gate_of(short.phase))
+        if gate is None or not gate.waiting:
+            self._say("I18", f"{short} is asked, and nothing waits for it")
+            return
+        for row in gate.waiting:
+            status = self.state.rows[row].status
+            if status not in {Status.QUEUED, Status.THROTTLED}:
+                self._say("I18", f"{row} waits for its budget, and is {status}")
+
+    def _answer(self, short: Short) -> None:
+        r = self.random
+        purses = self.engine.desks.budgets.purses
+        purse = purses.phase(short.phase) if short.phase else purses.run
+        tokens = purse.budget.tokens
+        assert tokens is not None, f"{short} is about no budget"
+        if not self.steady and r.random() < 0.25:
+            stop = ask.Stop("drain", "budget", short.reason)
+            self.core.post(ask.KeepBudget(short.phase) if short.phase else stop)
+            return
+        factor = 50.0 if self.steady else r.choice((1.01, 1.5, 3.0))
+        more = round(tokens * factor)
+        self.core.post(ask.RaiseBudget(tokens=more, phase=short.phase))
+
     # -- the script --------------------------------------------------------
 
     def wanted(self) -> list[RowId]:
@@ -272,6 +324,8 @@ class Life(Bench):
 
     def prepare(self) -> None:
         r = self.random
+        if self._phase_budget is not None:
+            self.port.enter_phase("main", None, self._phase_budget)
         rows = self.wanted()
         r.shuffle(rows)
         if not self.steady and r.random() < 0.3:
@@ -498,6 +552,11 @@ class Life(Bench):
                     model=INFO.model,
                     version="0",
                     pid=1,
+                    budgets={
+                        name: [each.tokens, each.dollars]
+                        for name, each in self._budgets.items()
+                        if not each.is_none
+                    },
                 )
             )
             self.prepare()

@@ -56,6 +56,8 @@ class Weather:
     """How likely the service is away for a while, once in a life."""
     budget: float = 0.0
     """How likely the run has a budget that it cannot keep within."""
+    phase_budget: float = 0.0
+    """How likely its first phase has one, too; somebody is asked about both then."""
     second_phase: bool = False
     new_tools: bool = False
     """The script's tools may be other ones in each life."""

@@ -75,6 +75,9 @@ class Teller:
         tokens = self.random.randrange(500, 6_000)
         bounded = self.random.random() < weather.budget
         self.budget = Budget(tokens=tokens) if bounded else Budget()
+        self.phase_budget: Budget | None = None
+        if weather.phase_budget and self.random.random() < weather.phase_budget:
+            self.phase_budget = Budget(tokens=self.random.randrange(500, 4_000))
 
     def tell(self, lives: int) -> Story:
         """Live, and be killed, and live again; then once to the end."""
@@ -87,7 +90,9 @@ class Teller:
             self._live(last)
             if lives == 1:
                 self._check(invariants.paid_once(last, self.story.records))
-            if lives > 1 and not self.story.wrong and self.budget.tokens is None:
+            asks = self.phase_budget is not None
+            bounded = self.budget.tokens is not None and not asks
+            if lives > 1 and not self.story.wrong and not bounded:
                 self._end_well()
         self.trace.update(repr(self.service.books).encode())
         self.story.trace = self.trace.hexdigest()
@@ -124,6 +129,7 @@ class Teller:
             state=self.state,
             epoch=self.epoch,
             budget=self.budget,
+            phase_budget=self.phase_budget,
             steady=steady,
         )
 
@@ -150,7 +156,9 @@ class Teller:
         if not life.killed:
             self._check(invariants.of_an_end(life, records))
             self._check(invariants.outputs_hold(records, self.out, self.lost))
-        if self.budget.tokens is not None:
+        if self.phase_budget is not None:
+            self._check(invariants.budgets_hold(life, records))
+        elif self.budget.tokens is not None:
             self._check(invariants.budget_holds(life, self.budget.tokens))
 
     def _check(self, wrong: Iterator[str]) -> None:

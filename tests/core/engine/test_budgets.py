@@ -217,19 +217,18 @@ def test_a_raised_budget_goes_on_in_place(tmp_path: Path) -> None:
         snapshot = bench.engine.publisher.build()
         waits = [why(snapshot, r) for r in snapshot.rows.values()]
         causes = {wait.cause for wait in waits if wait is not None}
-        seen.append((snapshot.short, causes, snapshot.budget, len(api.bodies)))
+        seen.append((snapshot.shorts, causes, snapshot.budget, len(api.bodies)))
 
     bench.at(60, look)
     bench.at(61, lambda: bench.core.post(RaiseBudget(tokens=5_000)))
     bench.at(62, look)
     bench.at(120, bench.returns)
     assert bench.run() == 0
-    (short, causes, view, sent), (after, _, raised, _) = seen
-    assert short is not None
+    ((short,), causes, view, sent), (after, _, raised, _) = seen
     assert "budget of 700 tokens reached" in short.reason
     assert causes == {Cause.BUDGET}
     assert (view.budget, view.tokens) == (Budget(tokens=700), 120 * sent)
-    assert after is None
+    assert after == ()
     assert raised.budget == Budget(tokens=5_000)
     assert [e for e in bench.journal.events if isinstance(e, BudgetSet)] == [
         BudgetSet(tokens=5_000, dollars=None)

@@ -70,6 +70,18 @@ WEATHERS: dict[str, tuple[Weather, int]] = {
         Weather(outages=0.8, refusals=0.1, broken=0.1, commands=3, second_phase=True),
         2,
     ),
+    "budgets that ask": (
+        Weather(
+            budget=0.4,
+            phase_budget=1.0,
+            output_max=400,
+            refusals=0.05,
+            broken=0.1,
+            stop=0.1,
+            second_phase=True,
+        ),
+        3,
+    ),
     "a small budget": (
         Weather(budget=1.0, output_max=400, refusals=0.05, broken=0.1, stop=0.1),
         3,

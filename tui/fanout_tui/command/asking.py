@@ -8,7 +8,7 @@ import os
 import select
 from contextlib import suppress
 
-from fanout.words.commands import Answer, Stop
+from fanout.words.commands import Answer, KeepBudget, Stop
 from fanout.words.snapshot import Snapshot
 from fanout_tui.command.say import warn
 from fanout_tui.command.transcripts import Handle
@@ -28,9 +28,13 @@ class Asker:
 
     def look(self, snapshot: Snapshot) -> None:
         """Ask what is to be asked, or take an answer that has come."""
-        if snapshot.short is not None:
+        for short in snapshot.shorts:
             # Asked on a screen that is gone; plain output ends at a budget.
-            self._handle.send(Stop("drain", "budget", snapshot.short.reason))
+            self._handle.send(
+                KeepBudget(short.phase)
+                if short.phase
+                else Stop("drain", "budget", short.reason)
+            )
         asking = snapshot.asking
         if asking is None:
             return

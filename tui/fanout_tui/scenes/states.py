@@ -25,6 +25,7 @@ from fanout.words.snapshot import (
     Totals,
 )
 from fanout_tui.scenes.batched import gathers, in_batches
+from fanout_tui.scenes.overspent import out_of_money, two_at_once
 from fanout_tui.scenes.rows import MODEL, NOW, POOL, START, live, missing, row
 
 _RUN = RunInfo(
@@ -226,7 +227,17 @@ def short() -> Snapshot:
         "the next call may take $0.31"
     )
     asked = Short(number=1, reason=reason, tokens=40_000, dollars=0.31)
-    return replace(made, short=asked)
+    return replace(made, shorts=(asked,))
+
+
+def phase_short() -> Snapshot:
+    """A phase's budget is reached; the others go on."""
+    return out_of_money(running())
+
+
+def both_short() -> Snapshot:
+    """A phase's, and the run's."""
+    return two_at_once(running())
 
 
 def ceiling() -> Snapshot:
@@ -369,6 +380,8 @@ SCENES: dict[str, Callable[[], Snapshot]] = {
         overloaded,
         budget,
         short,
+        phase_short,
+        both_short,
         ceiling,
         gathering,
         batched,

@@ -10,9 +10,9 @@ from textual.containers import Container
 from textual.screen import ModalScreen
 
 from fanout_tui.text import cut_end, width
-from fanout_tui.view.ask import Question
 from fanout_tui.view.glyphs import Glyphs
 from fanout_tui.view.help import help_lines
+from fanout_tui.view.questions import Question
 from fanout_tui.view.spans import Line, Span
 from fanout_tui.widgets.lines import Block, LineList
 

@@ -1,26 +1,14 @@
 """Questions that are asked before something changes, with their figures."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from fanout.words.budgets import Budget, BudgetView, Short
 from fanout.words.forecast import Asking
 from fanout.words.model import Row, Status
 from fanout.words.snapshot import Snapshot
 from fanout_tui.text import one_line, plural, tokens
 from fanout_tui.view.forecast import ceiling_forecast, means
 from fanout_tui.view.plan import short_figures, short_phase
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A title, some lines, and keys with what each does."""
-
-    title: str
-    lines: tuple[str, ...]
-    answers: tuple[tuple[str, str], ...]
-
+from fanout_tui.view.questions import Question
 
 NAMED = 3
 PHASES = 5
@@ -59,60 +47,6 @@ def ask_spend(asking: Asking) -> Question:
         (
             ("y", f"yes: {plural(len(asking.rows), 'row')} wait for it"),
             ("n", "no, stop the run; it can be resumed"),
-            ("esc", "decide later: c asks again"),
-        ),
-    )
-
-
-def raises(short: Short, view: BudgetView) -> tuple[tuple[str, Budget], ...]:
-    """By how much the run's budget may be raised, by key: by half, and twice.
-
-    Only the ceilings that are in the way, and each enough for the next call.
-    """
-    found = []
-    for key, factor in (("1", 1.5), ("2", 2.0)):
-        tokens, dollars = view.budget.tokens, view.budget.dollars
-        if tokens is not None:
-            least = view.tokens + view.held_tokens + short.tokens
-            more = max(round(tokens * factor), least)
-            tokens = more if least > tokens else None
-        if dollars is not None:
-            spent = (view.dollars or 0.0) + (view.held_dollars or 0.0)
-            cost = spent + (short.dollars or 0.0)
-            enough = math.ceil(max(dollars * factor, cost) * 100) / 100
-            dollars = enough if cost > dollars else None
-        if tokens is not None or dollars is not None:
-            found.append((key, Budget(tokens=tokens, dollars=dollars)))
-    return tuple(found)
-
-
-def budget_words(budget: Budget) -> str:
-    """`$15.00`, `2.0M tokens`, or both."""
-    words = []
-    if budget.dollars is not None:
-        words.append(f"${budget.dollars:,.2f}")
-    if budget.tokens is not None:
-        words.append(f"{tokens(budget.tokens)} tokens")
-    return " and ".join(words)
-
-
-def ask_budget(snapshot: Snapshot, short: Short) -> Question:
-    """Where the run's budget lets no further call through."""
-    waiting = snapshot.counts.queued + snapshot.counts.throttled
-    more = [
-        (key, f"raise it to {budget_words(budget)}, and go on")
-        for key, budget in raises(short, snapshot.budget)
-    ]
-    return Question(
-        "the budget is reached",
-        (
-            one_line(short.reason),
-            f"{plural(waiting, 'row')} wait for it; what is finished is kept.",
-        ),
-        (
-            *more,
-            ("d", "finish what flies, then stop; it can be resumed"),
-            ("a", "stop at once; it can be resumed"),
             ("esc", "decide later: c asks again"),
         ),
     )

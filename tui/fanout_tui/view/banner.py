@@ -8,6 +8,7 @@ from fanout.words.snapshot import Gate
 from fanout_tui.keys import LIVE
 from fanout_tui.text import one_line, plural, short_time, time_of_day
 from fanout_tui.view.look import Look
+from fanout_tui.view.overspent import waiting
 from fanout_tui.view.sentence import head_gate
 from fanout_tui.view.spans import Line, Span, clauses, fit, line_width
 
@@ -62,18 +63,28 @@ def _held(look: Look) -> tuple[Line, ...]:
             *(["c asks again"] if look.how == LIVE else []),
         ]
         return _lines(look, "MAY IT?", parts, "banner")
-    if look.snapshot.short is not None:
-        parts = [f"{plural(look.snapshot.counts.queued, 'row')} wait"]
-        if look.how == LIVE:
-            parts.append("c asks: raise it, or stop")
-        parts.append(one_line(look.snapshot.short.reason))
-        return _lines(look, "BUDGET", parts, "banner")
+    if look.snapshot.shorts:
+        return _lines(look, "BUDGET", _short(look), "banner")
     gate = head_gate(look.snapshot)
     held = _HELD.get(gate.cause) if gate is not None and gate.cause else None
     if gate is None or held is None:
         return ()
     word, say = held
     return _lines(look, word, say(look, gate), "banner")
+
+
+def _short(look: Look) -> list[str]:
+    """One budget that is asked about; how many more there are."""
+    first, *others = look.snapshot.shorts
+    rows = plural(waiting(look.snapshot, first), "row")
+    whose = f" of {one_line(first.phase)}" if first.phase else ""
+    parts = [f"{rows}{whose} wait"]
+    if look.how == LIVE:
+        instead = "go on without" if first.phase else "stop"
+        parts.append(f"c asks: raise it, or {instead}")
+    if others:
+        parts.append(f"{plural(len(others), 'more budget')} reached")
+    return [*parts, one_line(first.reason)]
 
 
 def _offline(_: Look, gate: Gate) -> list[str]:
