@@ -22,6 +22,7 @@ ALL = {
     "concurrency": 7,
     "max-tokens-total": 1_000_000,
     "max-usd": 2.5,
+    "lane": "batch",
     "allow-missing": {"audit": "5%", "main": 1},
     "timeout": {"idle": "90s"},
     "run-dir": "kept",
@@ -52,12 +53,36 @@ def options(
     return reading.understand(space, environ), space.origins
 
 
+NOT_KEPT = {
+    "simulate": "a file must not choose the account",
+    "resume": "of one run",
+    "fresh": "of one run",
+    "only": "of one run",
+    "limit": "of one run",
+    "dry_run": "of one run",
+    "yes": "consent is not given ahead for whoever runs it",
+    "json": "the program that reads it asks for it",
+    "version": "runs nothing",
+    "help": "runs nothing",
+}
+"""Options that are no settings, and why."""
+
+
+def test_each_option_is_a_setting_or_has_a_reason_not_to_be() -> None:
+    options = {
+        action.dest for action in reading.parser()._actions if action.option_strings
+    }
+    assert options == set(NAMES) | set(NOT_KEPT)
+    assert not set(NAMES) & set(NOT_KEPT)
+
+
 def test_every_setting_of_a_file_holds(tmp_path: Path) -> None:
-    assert {name.replace("-", "_") for name in ALL} <= set(NAMES)
+    assert {name.replace("-", "_") for name in ALL} == set(NAMES)
     (tmp_path / "fanout.toml").write_text(toml(ALL))
     made, origins = options(tmp_path, {})
     config = made.config
     assert (config.profile, config.model) == ("start", "claude-opus-5")
+    assert config.lane == "batch"
     assert config.concurrency == 7
     assert (config.budget.tokens, config.budget.dollars) == (1_000_000, 2.5)
     assert config.tolerance.by_phase == {"audit": "5%", "main": "1"}

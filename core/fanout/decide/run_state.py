@@ -195,6 +195,11 @@ def interrupt(state: RunState, at: float) -> None:
     state.batches.forget_unplanned()
 
 
+def interrupted(counts: Counts) -> Counts:
+    """Return what `interrupt` makes of these, where the rows are not at hand."""
+    return Counts(done=counts.done, missing=counts.expected - counts.done)
+
+
 def _price(state: RunState, row: Row, usage: Usage) -> str:
     cost = None
     if row.spec is not None:

@@ -4,6 +4,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from fanout.decide.run_state import interrupted
 from fanout.disk.lock import RunLock, holder
 from fanout.disk.opening import open_counts
 from fanout.disk.rundir import read_manifest, run_folders
@@ -47,6 +48,7 @@ def summary(folder: Path) -> RunSummary:
     manifest = read_manifest(folder)
     opened = open_counts(folder)
     state, start = opened.state, opened.state.start
+    word = _word(folder, state.end)
     return RunSummary(
         id=folder.name,
         folder=folder,
@@ -55,11 +57,12 @@ def summary(folder: Path) -> RunSummary:
             manifest.arguments if manifest else (start.arguments if start else ())
         ),
         simulated=(manifest.simulated if manifest else bool(start and start.simulated)),
-        state=_word(folder, state.end),
+        state=word,
         accepted=state.end is not None and state.end.accepted,
         exit_code=None if state.end is None else state.end.exit_code,
         life=state.life,
-        counts=state.counts,
+        # As its report says: what a dead process had left open is missing.
+        counts=interrupted(state.counts) if word == KILLED else state.counts,
         totals=state.totals,
         created=manifest.created if manifest else state.started_at,
         last_at=state.at or (manifest.created if manifest else 0.0),
@@ -73,16 +76,27 @@ def list_runs(runs: Path) -> list[RunSummary]:
     return [summary(folder) for folder in run_folders(runs)]
 
 
-def delete_run(folder: Path, *, now: float) -> None:
-    """Remove a run and all it holds; raises `UsageError` while it is worked on.
-
-    Outputs that went to a folder of their own stay where they are.
-    """
+def check_deletable(folder: Path) -> None:
+    """Raise `UsageError` for what is no run, and while it is worked on."""
     if folder.is_symlink() or read_manifest(folder) is None:
         raise UsageError(
             f"{folder} is not the folder of a run",
             hint="`fanout-tui runs` lists what can be deleted",
         )
+    at_work = holder(folder)
+    if at_work is not None:
+        raise UsageError(
+            f"{folder.name} is worked on by {at_work.name}, and is not deleted",
+            hint="stop it first; `fanout-tui watch` shows what it does",
+        )
+
+
+def delete_run(folder: Path, *, now: float) -> None:
+    """Remove a run and all it holds; raises `UsageError` while it is worked on.
+
+    Outputs that went to a folder of their own stay where they are.
+    """
+    check_deletable(folder)
     with RunLock(folder, now=now):
         shutil.rmtree(folder)
 

@@ -9,12 +9,15 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from core.disk.journals import story_of, write_segments
+from fanout.disk.checkpointing import write_checkpoint
 from fanout.disk.lock import RunLock, holder
+from fanout.disk.report_write import report_of
 from fanout.disk.rundir import (
     MANIFEST,
     create_run,
@@ -30,6 +33,7 @@ from fanout.errors import UsageError
 from fanout.testing.bad_disks import FailingFiles
 from fanout.testing.stories import Story
 from fanout.words.events import RunEnded
+from fanout.words.model import Status
 from figures import record_figure
 
 NOW = 1_796_080_500.0
@@ -274,6 +278,25 @@ def test_runs_are_listed_with_how_they_stand(tmp_path: Path) -> None:
     assert listed[0].counts.expected > 0
     assert listed[0].size > 1_000
     assert listed[2].counts.expected == 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_listing_counts_as_the_report_does(tmp_path: Path, seed: int) -> None:
+    """Also of a killed run, whose open rows are missing; with a checkpoint as without.
+
+    A listing does not read the rows behind a checkpoint.
+    """
+    folder = make(tmp_path, "aaaa")
+    write_segments(folder, story_of(seed, 150))
+    before = summary(folder)
+    write_checkpoint(folder)
+    report = report_of(folder, generated_at=NOW)
+    statuses = Counter(Status(one.status) for one in report.partitions)
+    for one in (before, summary(folder)):
+        assert one.state == "killed"
+        assert one.counts == report.counts
+        assert one.counts.missing == statuses[Status.MISSING] > 0
+        assert one.counts.done == statuses[Status.DONE]
 
 
 def test_only_a_run_that_rests_can_be_deleted(tmp_path: Path) -> None:

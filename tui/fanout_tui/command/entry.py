@@ -16,7 +16,7 @@ from fanout_tui.command.settings import parse, read_layers
 USAGE_OF = {
     "demo": "demo [--no-tui | --json] [--ascii] [--report FILE]",
     "check": "check script.py [script arguments]",
-    "runs": "runs [--delete RUN] [--run-dir DIR]",
+    "runs": "runs [--delete RUN [--yes]] [--run-dir DIR]",
     "report": "report [RUN] [--format json|md|csv|html] [--run-dir DIR]",
     "resume": "resume [options] RUN",
     "watch": "watch [RUN] [--no-tui | --json | --browser [--port N]] [--ascii] "

@@ -119,13 +119,14 @@ def runs(arguments: Sequence[str], environ: Environ) -> int:
     """List the runs, or delete one."""
     from fanout_tui.command.listing import delete, show  # noqa: PLC0415
 
-    parser = _parser("runs", "[--delete RUN]")
+    parser = _parser("runs", "[--delete RUN [--yes]]")
     parser.add_argument("--delete", metavar="RUN")
+    parser.add_argument("--yes", action="store_true")
     parser.add_argument("--run-dir", default=_run_dir(environ))
     space = parser.parse_args(list(arguments))
     folder = Path(space.run_dir).absolute()
     if space.delete is not None:
-        delete(folder, space.delete)
+        delete(folder, space.delete, yes=space.yes)
     else:
         show(folder)
     return COMPLETE
