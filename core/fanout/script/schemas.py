@@ -14,7 +14,9 @@ validated object: a file must check out again the next day, and a dump with
 computed fields would not.
 """
 
+import json
 import re
+import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,8 +24,7 @@ from types import FunctionType
 from typing import Any
 
 from fanout.errors import UsageError
-from fanout.script.shapes import misfits
-from fanout.script.wire import closed, resolved
+from fanout.script.wire import DEFINITIONS, closed, resolved
 
 PROBLEMS_SHOWN = 5
 
@@ -94,7 +95,7 @@ class Schema:
 def prepare(schema: Any) -> Schema:
     """Return what `schema` asks for; raises `UsageError` when it cannot be sent."""
     if isinstance(schema, Mapping):
-        return _of_dict(dict(schema))
+        return _of_text(_as_text(schema))
     if isinstance(schema, _VALUES):
         raise _unusable(schema, "it is a value, not a type")
     try:
@@ -103,13 +104,36 @@ def prepare(schema: Any) -> Schema:
         return _of_type.__wrapped__(schema)
 
 
-def _of_dict(schema: dict[str, Any]) -> Schema:
+def _as_text(schema: Mapping[str, Any]) -> str:
+    """Return a schema as its JSON; what the script does to it later changes nothing."""
+    try:
+        return json.dumps(schema, allow_nan=False, default=_as_dict)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _unusable(schema, f"it is not JSON: {error}") from error
+
+
+def _as_dict(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} has no place in it")
+
+
+@lru_cache(maxsize=256)
+def _of_text(text: str) -> Schema:
+    from fanout.script.shapes import Shape  # noqa: PLC0415  slow
+
+    described = json.loads(text)
+    try:
+        shape = Shape(json.loads(text))
+    except ValueError as error:
+        raise _unusable(described, str(error)) from error
+
     def check(value: Any, data: bytes) -> Any:  # noqa: ARG001  one signature for both
-        if problems := list(misfits(value, schema)):
+        if problems := shape.misfits(value):
             raise ValueError(_said(problems))
         return value
 
-    return _made(schema, schema, check)
+    return _made(described, described, check)
 
 
 @lru_cache(maxsize=256)
@@ -144,13 +168,15 @@ def _made(
     try:
         kind = resolved(described, described).get("type")
         wire = closed(described)
+    except RecursionError as error:
+        raise _unusable(schema, "it is nested too deeply") from error
     except ValueError as error:
         raise _unusable(schema, str(error)) from error
     wrapper = {"object": None, "array": "items"}.get(str(kind), "value")
     if wrapper is not None:
-        definitions = wire.pop("$defs", None)
+        definitions = {name: wire.pop(name) for name in DEFINITIONS if name in wire}
         wire = {
-            **({"$defs": definitions} if definitions else {}),
+            **definitions,
             "type": "object",
             "properties": {wrapper: wire},
             "required": [wrapper],
@@ -179,7 +205,7 @@ def _bare(data: bytes) -> bytes:
 
 
 def _unusable(schema: Any, why: str) -> UsageError:
-    name = schema.__name__ if isinstance(schema, type) else repr(schema)[:100]
+    name = schema.__name__ if isinstance(schema, type) else reprlib.repr(schema)
     return UsageError(
         f"the schema {name} cannot be used: {why}",
         hint="give a pydantic model, a type such as `list[Model]`, or a JSON schema "

@@ -13,8 +13,14 @@ _FORMATS = {
     *("date-time", "time", "date", "duration", "email", "hostname"),
     *("uri", "ipv4", "ipv6", "uuid"),
 }
+DEFINITIONS = ("$defs", "definitions")
+"""Where a schema keeps what it refers to, in newer drafts and in older ones."""
+
 _KEPT = ("enum", "const", "description", "title", "$ref")
-_SILENT = {"default", "examples", "additionalProperties", "discriminator"}
+_SILENT = {
+    *("default", "examples", "additionalProperties", "discriminator"),
+    *("$schema", "$id", "$comment"),
+}
 _LOCAL = "#/"
 
 
@@ -22,15 +28,16 @@ def closed(schema: Mapping[str, Any], where: str = "") -> dict[str, Any]:
     """Return `schema` as it is sent; raises ValueError naming the place."""
     left = dict(schema)
     made: dict[str, Any] = {}
-    if definitions := left.pop("$defs", None):
-        made["$defs"] = {
-            name: closed(inner, f"{name}") for name, inner in definitions.items()
-        }
+    for keyword in DEFINITIONS:
+        if definitions := left.pop(keyword, None):
+            made[keyword] = {
+                name: closed(inner, name) for name, inner in definitions.items()
+            }
     for keyword in _KEPT:
         if keyword in left:
             made[keyword] = left.pop(keyword)
     if "$ref" in made:
-        return {key: made[key] for key in ("$defs", "$ref") if key in made}
+        return {key: made[key] for key in (*DEFINITIONS, "$ref") if key in made}
     if "enum" in made or "const" in made:
         left.pop("type", None)
     made |= _typed(left, where) if "type" in left else _choices(left, made, where)
