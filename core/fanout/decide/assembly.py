@@ -12,6 +12,7 @@ traps shaped it:
 """
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,16 +29,48 @@ _USAGE_FIELDS = (
 )
 
 
-def read_usage(usage: Mapping[str, Any] | None) -> Usage:
+COUNT_MAX = 10**9
+"""More tokens than any call can have: a larger figure is a mistake."""
+
+
+def read_usage(usage: object) -> Usage:
     """Read a `usage` object; absent or senseless figures count as 0."""
-    counts = [_count((usage or {}).get(name)) for name in _USAGE_FIELDS]
-    return Usage(*counts)
+    told = usage if isinstance(usage, Mapping) else {}
+    return Usage(*(_count(told.get(name)) for name in _USAGE_FIELDS))
 
 
 def _count(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
-    return max(0, int(value)) if value == value else 0  # noqa: PLR0124  NaN
+    if isinstance(value, float) and not math.isfinite(value):
+        return 0
+    return int(value) if 0 < value <= COUNT_MAX else 0
+
+
+def flaw_of(message: Mapping[str, Any]) -> str:
+    """Say what of a whole message makes no sense; empty when all of it does.
+
+    Whatever reads an answer later relies on this, wherever the answer came from.
+    """
+    content = message.get("content")
+    if not isinstance(content, list):
+        return "its content is no list"
+    if not isinstance(message.get("stop_reason"), str | None):
+        return "its stop reason is no text"
+    flaws = (_flaw_of_block(block) for block in content)
+    return next((flaw for flaw in flaws if flaw), "")
+
+
+def _flaw_of_block(block: object) -> str:
+    if not isinstance(block, Mapping) or not isinstance(block.get("type"), str):
+        return "a block of it has no type"
+    if block["type"] == "text" and not isinstance(block.get("text"), str | None):
+        return "a block of text has none"
+    if block["type"] == "tool_use" and not (
+        isinstance(block.get("id"), str) and isinstance(block.get("name"), str)
+    ):
+        return "a use of a tool has no id or no name"
+    return ""
 
 
 class Assembly:
@@ -91,7 +124,7 @@ class Assembly:
                 self._close_block(event.get("index", 0))
             case "message_delta":
                 self._message.update(event.get("delta") or {})
-                self._note_usage(event.get("usage") or {})
+                self._note_usage(event.get("usage"))
             case "message_stop":
                 self.stopped = True
             case "error":
@@ -107,10 +140,11 @@ class Assembly:
     def _begin(self, message: Mapping[str, Any]) -> None:
         self.started = True
         self._message = {k: v for k, v in message.items() if k != "content"}
-        self._note_usage(message.get("usage") or {})
+        self._note_usage(message.get("usage"))
 
-    def _note_usage(self, usage: Mapping[str, Any]) -> None:
-        self._usage.update({k: v for k, v in usage.items() if v is not None})
+    def _note_usage(self, usage: object) -> None:
+        told = usage.items() if isinstance(usage, Mapping) else ()
+        self._usage.update({name: value for name, value in told if value is not None})
 
     def _open_block(self, event: Mapping[str, Any]) -> None:
         block = dict(event.get("content_block") or {})

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from fanout.decide.assembly import read_usage
+from fanout.decide.assembly import flaw_of, read_usage
 from fanout.decide.fingerprint import canonical
 from fanout.words.clean import shortened
 from fanout.words.hiding import redact
@@ -50,6 +50,9 @@ LOOK_GROWTH = 1.3
 LOOK_GROWN_MAX = 12.0
 """The interval grows to so many times the first: two minutes of a day."""
 ENDED = "ended"
+NAME_MAX = 300
+COUNT_MAX = 10**9
+"""Larger figures are mistakes of somebody's."""
 
 
 @dataclass(slots=True)
@@ -102,7 +105,7 @@ class Seen:
     id: str
     status: str
     created_at: float
-    """Epoch second by the service's clock; 0 where it said none."""
+    """Epoch second by the service's clock; 0 where it said none that makes sense."""
     seconds: float | None
     """From its creation to its expiry."""
     counts: Mapping[str, int]
@@ -118,7 +121,7 @@ class Seen:
 
 def read_batch(value: Any) -> Seen | None:
     """Read a batch object; None for what is none."""
-    if not isinstance(value, dict) or not isinstance(value.get("id"), str):
+    if not isinstance(value, dict) or not _is_name(value.get("id")):
         return None
     created, expires = _epoch(value.get("created_at")), _epoch(value.get("expires_at"))
     given = value.get("request_counts")
@@ -126,6 +129,7 @@ def read_batch(value: Any) -> Seen | None:
         name: count
         for name, count in (given if isinstance(given, dict) else {}).items()
         if isinstance(count, int) and not isinstance(count, bool)
+        if 0 <= count <= COUNT_MAX
     }
     total = sum(counts.values())
     counts.pop("processing", None)
@@ -141,16 +145,27 @@ def read_batch(value: Any) -> Seen | None:
     )
 
 
+def _is_name(value: Any) -> bool:
+    """Whether a batch can be asked for by that."""
+    return (
+        isinstance(value, str)
+        and 0 < len(value) <= NAME_MAX
+        and value.isprintable()
+        and value not in (".", "..")
+    )
+
+
 def _epoch(text: Any) -> float:
     try:
         return datetime.fromisoformat(text).timestamp()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError, OSError):
         return 0.0
 
 
 def may_be(seen: Seen, *, planned_at: float, count: int) -> bool:
     """Say whether a listed batch may be the one that was handed in then."""
-    return seen.created_at >= planned_at - CLOCK_SKEW and seen.total == count
+    in_time = not seen.created_at or seen.created_at >= planned_at - CLOCK_SKEW
+    return in_time and seen.total == count
 
 
 def next_look(looks: int, seconds: float | None, chance: Callable[[], float]) -> float:
@@ -195,7 +210,7 @@ def read_result(result: Any, seconds: float) -> Outcome | Unanswered:
     if kind == "errored":
         return _error(result.get("error"))
     message = result.get("message") if kind == "succeeded" else None
-    if isinstance(message, dict) and isinstance(message.get("content"), list):
+    if isinstance(message, dict) and not flaw_of(message):
         return Answered(
             message=message,
             usage=read_usage(message.get("usage")),
@@ -203,7 +218,7 @@ def read_result(result: Any, seconds: float) -> Outcome | Unanswered:
             limits=Limits(),
             seconds=seconds,
         )
-    return Broken(stage="stream", message="a result of the batch makes no sense")
+    return Broken(stage="stream", message="it makes no sense", senseless=True)
 
 
 def _error(body: Any) -> Refused:

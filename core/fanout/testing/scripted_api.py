@@ -39,7 +39,7 @@ def answered(
     }
     return Answered(
         message=message,
-        usage=read_usage(message["usage"]),  # type: ignore[arg-type]
+        usage=read_usage(message["usage"]),
         request_id="req_1",
         limits=limits,
         seconds=SECONDS,

@@ -78,6 +78,8 @@ class Broken:
     """The timeout that cut it: `connect`, `first-byte`, `idle` or `call`."""
     slept: bool = False
     """It was cut because the machine had slept: the connection was dead."""
+    senseless: bool = False
+    """What came is no answer at all; it was paid for all the same."""
     usage: Usage = NO_USAGE
     """What the stream had reported before it broke; input is charged by then."""
     limits: Limits = Limits()

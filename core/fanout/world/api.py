@@ -26,11 +26,11 @@ from fanout.words.hiding import redact
 from fanout.words.model import Usage
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
 from fanout.words.timeouts import Timeouts
-from fanout.world.capping import cap_responses
+from fanout.world.capping import BAD, cap_responses, each_line, reading_lines
 from fanout.world.clock import Clock
 from fanout.world.connecting import say_when_connected
 from fanout.world.credentials import Credentials
-from fanout.world.failures import Failure, describe, failure
+from fanout.world.failures import Failure, Senseless, describe, failure
 from fanout.world.streamed import Intake, frame
 from fanout.world.watchdog import Cut, Guard, Limit, Watchdog, limits_of
 
@@ -82,6 +82,7 @@ class Api:
         self._opening: asyncio.Task[None] | None = None
         self._closing = False
         self._sdk: Any = None
+        self._response: Any = None
         self._client: Any = None
         url = urlsplit(credentials.base_url)
         self._host = url.netloc.rpartition("@")[2] or credentials.base_url
@@ -132,10 +133,13 @@ class Api:
 
     def _build(self) -> Any:
         httpx = importlib.import_module("httpx2")
+        self._response = httpx.Response
         host = urlsplit(self._credentials.base_url).hostname
         http = self._sdk.DefaultAioHttpClient(
             # Proxies of the environment would be asked for loopback, too.
             trust_env=host not in LOOPBACK,
+            # What is asked is for this address, and nobody else's to read.
+            follow_redirects=False,
             limits=httpx.Limits(max_connections=CONNECTIONS_MAX),
             timeout=httpx.Timeout(None),
         )
@@ -195,7 +199,10 @@ class Api:
             how = failure(e, stage, self._host)
         else:
             how = Failure(stage=stage, message="the stream ended before the answer did")
-        whole = await intake.whole()
+        try:
+            whole = await intake.whole()
+        except Senseless as e:
+            whole, how = None, failure(e, stage, self._host)
         if whole is not None:
             return Answered(
                 message=whole,
@@ -206,16 +213,7 @@ class Api:
             )
         if assembly.error is not None:
             return _in_stream(assembly, limits, request_id)
-        return Broken(
-            stage=how.stage,
-            message=how.message,
-            timeout=how.timeout,
-            limit=how.limit,
-            slept=how.slept,
-            usage=assembly.usage,
-            limits=limits,
-            request_id=request_id,
-        )
+        return _broken(how, assembly.usage, limits, request_id)
 
     async def plain(
         self,
@@ -235,7 +233,7 @@ class Api:
         try:
             limit = Limit("plain", seconds) if seconds else self._limits.plain
             async with self._watchdog.guard(limit):
-                value = await send(path, cast_to=object, **options)
+                got = await send(path, cast_to=self._response, **options)
         except self._sdk.APIStatusError as error:
             text = error.response.text
             return error.status_code, dict(error.response.headers), text
@@ -243,7 +241,12 @@ class Api:
             if not self._is_theirs(error):
                 raise
             return 502, {}, _error_body("api_error", describe(error, self._host))
-        return OK, {"content-type": "application/json"}, json.dumps(value)
+        try:
+            json.loads(got.text)
+        except (ValueError, RecursionError):
+            return 502, {}, _error_body("api_error", "what came is no JSON")
+        date = got.headers.get("date", "")
+        return OK, {"content-type": "application/json", "date": date}, got.text
 
     async def lines(
         self, path: str, take: Callable[[str], bool]
@@ -251,15 +254,15 @@ class Api:
         """Read a response line by line, until it ends, is cut, or `take` says no."""
         await self._opened()
         try:
-            async with self._watchdog.guard(self._limits.first_byte) as guard:
-                stream = await self._client.get(
-                    path,
-                    cast_to=object,
-                    stream=True,
-                    stream_cls=self._sdk.AsyncStream[object],
-                )
+            limit = self._limits.first_byte
+            async with self._watchdog.guard(limit) as guard:
+                with reading_lines():
+                    stream = await self._results(path)
                 guard.alive(self._limits.idle)
-                await _each_line(stream.response, take, guard)
+                try:
+                    await each_line(stream.response, take, guard.alive)
+                finally:
+                    await stream.response.aclose()
         except self._sdk.APIStatusError as error:
             return self._refusal(error)
         except Exception as error:
@@ -268,6 +271,11 @@ class Api:
             how = failure(error, "stream", self._host)
             return Broken(stage=how.stage, message=how.message, timeout=how.timeout)
         return None
+
+    async def _results(self, path: str) -> Any:
+        return await self._client.get(
+            path, cast_to=object, stream=True, stream_cls=self._sdk.AsyncStream[object]
+        )
 
     def _is_theirs(self, error: Exception) -> bool:
         """Whether it came from the service or the way to it, and is no defect."""
@@ -316,26 +324,21 @@ class Api:
 
     def _refusal(self, error: Any) -> Refused:
         headers = error.response.headers
+        message = _message_of(error)
+        if error.status_code < BAD:
+            message = _told(
+                f"redirects to {headers.get('location')}: not followed", 300
+            )
         return Refused(
             status=error.status_code,
             type=_text(getattr(error, "type", None)),
             code=_text(getattr(error, "error_code", None)),
-            message=_message_of(error),
+            message=message,
             retry_after=self._retry_after(headers),
             limits=read_limits(headers),
             request_id=error.request_id,
             body=error.response.text,
         )
-
-
-async def _each_line(response: Any, take: Callable[[str], bool], guard: Guard) -> None:
-    try:
-        async for line in response.aiter_lines():
-            guard.alive()
-            if not take(line):
-                break
-    finally:
-        await response.aclose()
 
 
 def _text(value: object) -> str | None:
@@ -352,6 +355,22 @@ def _message_of(error: Any) -> str:
 def _told(what: object, most: int = MESSAGE_MAX) -> str:
     """What the service says, short and without secrets: it may quote the request."""
     return shortened(redact(str(what)), most)
+
+
+def _broken(
+    how: Failure, usage: Usage, limits: Limits, request_id: str | None
+) -> Broken:
+    return Broken(
+        stage=how.stage,
+        message=how.message,
+        timeout=how.timeout,
+        limit=how.limit,
+        slept=how.slept,
+        senseless=how.senseless,
+        usage=usage,
+        limits=limits,
+        request_id=request_id,
+    )
 
 
 def _in_stream(assembly: Assembly, limits: Limits, request_id: str | None) -> Refused:

@@ -42,6 +42,8 @@ class Held:
     late: bool = False
     """Somebody came while results were being read."""
     tries: Tries = Tries()
+    vanished: int = 0
+    """How often it was handed in without an answer, and was not there then."""
     seen: Seen | None = None
     strangers: set[str] = field(default_factory=set)
     """Ids of batches that it turned out not to be."""

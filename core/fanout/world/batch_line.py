@@ -9,10 +9,11 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
+from urllib.parse import quote
 
 from aiolimiter import AsyncLimiter
 
-from fanout.decide.admission.headers import read_retry_after
+from fanout.decide.admission.headers import read_limits, read_retry_after
 from fanout.decide.batching import ENDED, Seen, may_be, read_batch
 from fanout.words.clean import shortened
 from fanout.words.hiding import redact
@@ -27,7 +28,11 @@ ASKS_PER_SECOND = 4
 plan; others of the organisation share it."""
 HAND_IN_SECONDS = 600.0
 """A large batch over a thin line takes its time."""
-CLIENT_ERRORS = range(400, 500)
+CHUNK_BYTES = 1024 * 1024
+"""Results that are handed on together, at most."""
+CLIENT_ERRORS = range(300, 500)
+NOT_FOUND = 404
+DAY = 86_400.0
 UNCLEAR = (408, 409)
 """Statuses of that range after which the batch may be there all the same."""
 
@@ -60,6 +65,8 @@ class BatchLine:
         self._api = api
         self._wall = wall
         self._pace: AsyncLimiter | None = None
+        self._ahead = 0.0
+        """By how much the service's clock is ahead of ours."""
 
     async def _ask(
         self, method: str, path: str, body: Mapping[str, Any] | None = None
@@ -72,23 +79,25 @@ class BatchLine:
         status, headers, text = await self._api.plain(
             method, path, body, seconds=seconds
         )
+        lower = {name.lower(): value for name, value in headers.items()}
+        told = read_limits(lower).date
+        self._ahead = 0.0 if told is None else told - self._wall()
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = None
         if status < 300:  # noqa: PLR2004
             return value
-        return self._refusal(status, headers, value, text)
+        return self._refusal(status, lower, value, text)
 
     def _refusal(
-        self, status: int, headers: Mapping[str, str], body: Any, text: str
+        self, status: int, lower: Mapping[str, str], body: Any, text: str
     ) -> Refused:
         error = body.get("error") if isinstance(body, dict) else None
         error = error if isinstance(error, dict) else {}
         details = error.get("details")
         code = details.get("error_code") if isinstance(details, dict) else None
         kind = error.get("type")
-        lower = {name.lower(): value for name, value in headers.items()}
         return Refused(
             status=status,
             type=kind if isinstance(kind, str) else None,
@@ -110,36 +119,53 @@ class BatchLine:
 
     async def look(self, name: str) -> Seen | Failed:
         """See where a batch stands."""
-        told = await self._ask("get", f"{BATCHES}/{name}")
+        told = await self._ask("get", _path(name))
         if isinstance(told, Refused):
             return told
         return read_batch(told) or Broken(stage="headers", message="no batch came back")
 
     async def search(
-        self, planned_at: float, custom_ids: frozenset[str], known: set[str]
+        self,
+        planned_at: float,
+        custom_ids: frozenset[str],
+        known: set[str],
+        *,
+        size: int,
     ) -> Seen | list[Seen] | Failed:
         """Find a batch whose id was lost; else those that may still turn out to be it.
 
         `known` are batches that it is not, and grows by what was found out. Results
-        name the requests, the list does not: only what has ended can be told.
+        name the requests, the list does not: only what has ended can be told. `size`
+        is how many requests it was handed in with.
         """
         pending: list[Seen] = []
-        path = f"{BATCHES}?limit={PAGE}"
+        path, listed = f"{BATCHES}?limit={PAGE}", set[str]()
         while path:
             page = await self._ask("get", path)
             if isinstance(page, Refused):
                 return page
-            batches = [b for one in _data(page) if (b := read_batch(one)) is not None]
-            count = len(custom_ids)
+            since = self._begun(planned_at)
+            batches = _batches(page)
+            if batches is None:
+                return Broken(stage="headers", message="no list of batches came back")
             for seen in batches:
-                fits = may_be(seen, planned_at=planned_at, count=count)
-                if seen.id in known or not fits:
+                fits = may_be(seen, planned_at=since, count=size)
+                if seen.id in known or seen.id in listed or not fits:
                     continue
                 found = await self._is_it(seen, custom_ids, known, pending)
                 if found is not None:
                     return found
-            path = _next(page, batches, planned_at)
+            more = not listed.issuperset(seen.id for seen in batches)
+            listed.update(seen.id for seen in batches)
+            path = _next(page, batches, since) if more else ""
         return pending
+
+    def _begun(self, planned_at: float) -> float:
+        """When it was handed in at the earliest, by the service's clock."""
+        now = self._wall()
+        # Planned later than now: the clock was set back since, nobody knows how far.
+        begun = planned_at if planned_at <= now else now - DAY
+        return begun + self._ahead
 
     async def _is_it(
         self,
@@ -152,7 +178,9 @@ class BatchLine:
         if seen.status != ENDED:
             pending.append(seen)
             return None
-        first = await self.first_of(seen.id)
+        first = await self.first_of(seen.id) if seen.has_results else ""
+        if isinstance(first, Refused) and first.status == NOT_FOUND:
+            first = ""
         if isinstance(first, Refused | Broken):
             return first
         if first in custom_ids:
@@ -169,7 +197,7 @@ class BatchLine:
                 found.append(line)
             return not found
 
-        failed = await self._api.lines(f"{BATCHES}/{name}/results", take)
+        failed = await self._api.lines(_path(name, "/results"), take)
         if failed is not None and not found:
             return failed
         return name_of(found[0])[0] if found else ""
@@ -179,15 +207,19 @@ class BatchLine:
     ) -> Failed | None:
         """Read all results, some lines at a time; says what cut it short."""
         lines: list[str] = []
+        size = 0
 
         def take(line: str) -> bool:
+            nonlocal size
             lines.append(line)
-            if len(lines) >= chunk:
+            size += len(line)
+            if len(lines) >= chunk or size >= CHUNK_BYTES:
                 deliver(lines.copy())
                 lines.clear()
+                size = 0
             return True
 
-        failed = await self._api.lines(f"{BATCHES}/{name}/results", take)
+        failed = await self._api.lines(_path(name, "/results"), take)
         if lines:
             deliver(lines)
         # Whoever takes them in gets a turn before this is said to be over.
@@ -204,9 +236,21 @@ def name_of(line: str) -> tuple[str, Any]:
         return "", None
 
 
-def _data(page: Any) -> list[Any]:
+def _path(name: str, more: str = "") -> str:
+    """Return the path of a batch; its name is the service's, and may hold anything."""
+    return f"{BATCHES}/{quote(name, safe='')}{more}"
+
+
+def _batches(page: Any) -> list[Seen] | None:
+    """Read a page of the list; None for what is none.
+
+    That says of no batch that it is not there.
+    """
     data = page.get("data") if isinstance(page, dict) else None
-    return data if isinstance(data, list) else []
+    if not isinstance(data, list):
+        return None
+    found = [batch for one in data if (batch := read_batch(one)) is not None]
+    return found if len(found) == len(data) else None
 
 
 def _next(page: Any, batches: Sequence[Seen], planned_at: float) -> str:
@@ -216,4 +260,4 @@ def _next(page: Any, batches: Sequence[Seen], planned_at: float) -> str:
     oldest = batches[-1]
     if not may_be(oldest, planned_at=planned_at, count=oldest.total):
         return ""
-    return f"{BATCHES}?limit={PAGE}&after_id={oldest.id}"
+    return f"{BATCHES}?limit={PAGE}&after_id={quote(oldest.id, safe='')}"

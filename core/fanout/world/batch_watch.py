@@ -41,6 +41,7 @@ from fanout.world.core import Core
 from fanout.world.messages import BatchCame, BatchRead
 
 NOT_FOUND = 404
+VANISHES = f"handed in {TRIES_MAX} times without an answer, and never listed"
 RETRY_SECONDS_MAX = 3600.0
 TROUBLE_DAYS_MAX = 24 * TROUBLE_SECONDS_MAX
 """As long as a batch may live: the service may be away for a part of it."""
@@ -134,6 +135,7 @@ class BatchWatch:
         held.begin(Doing.SEARCHING)
         self._land(held)
         wait = known.planned_at + GRACE_SECONDS - self._core.clock.wall()
+        wait = min(wait, GRACE_SECONDS)
         self.show(held, "may have been handed in: looks for it")
         if held.looks == 0 and wait > 0:
             self.later(held, wait, self._search)
@@ -147,7 +149,8 @@ class BatchWatch:
         held.looks += 1
         ids = frozenset(self._names(held))
         strangers = held.strangers | self._core.state.batches.ids()
-        work = self._line.search(known.planned_at, ids, strangers)
+        size = known.size or len(ids)
+        work = self._line.search(known.planned_at, ids, strangers, size=size)
         self._spawn(held, work)
         held.strangers = strangers
 
@@ -239,6 +242,11 @@ class BatchWatch:
         """
         core, known = self._core, self.known(held)
         assert known is not None, "searched for, and not open"
+        held.vanished += 1
+        if held.vanished >= TRIES_MAX:
+            self._land(held)
+            self._give_up(held, MissingKind.TIMEOUT, VANISHES, True)
+            return
         for member in list(known.members.values()):
             if member.left:
                 self._results.never_sent(member)

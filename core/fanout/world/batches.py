@@ -17,6 +17,7 @@ from fanout.decide.batching import (
     BYTES_MAX,
     POOL,
     PRICE,
+    REQUEST_BYTES,
     REQUESTS_MAX,
     Gathering,
     digest_of,
@@ -190,7 +191,7 @@ class Batches:
                 del self._gathering[request.row]
                 self._budgets.refused(request, refusal)
                 continue
-            size += request.new_bytes
+            size += request.new_bytes + request.known_input * 4 + REQUEST_BYTES
             if len(chosen) >= REQUESTS_MAX or (chosen and size > BYTES_MAX):
                 break
             del self._gathering[request.row]

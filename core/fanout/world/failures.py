@@ -31,6 +31,10 @@ NEVER_STOOD = frozenset(
 NO_WAY = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN})
 
 
+class Senseless(ValueError):  # noqa: N818  a fact, not a defect
+    """What came is no answer: the same may well come again, and is paid for again."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """How a call broke."""
@@ -43,6 +47,7 @@ class Failure:
     slept: bool = False
     """It was cut because the machine had slept."""
     timeout: bool = False
+    senseless: bool = False
 
 
 def failure(error: BaseException, stage: str, host: str) -> Failure:
@@ -57,14 +62,16 @@ def failure(error: BaseException, stage: str, host: str) -> Failure:
             timeout=bool(error.limit),
         )
     chain = chain_of(error)
+    nonsense = [e for e in chain if isinstance(e, Senseless)]
     names = {kind.__name__ for e in chain for kind in type(e).__mro__}
     never = stage == "headers" and bool(names & NEVER_STOOD)
     return Failure(
         stage="connect" if never else stage,
-        message=describe(error, host),
+        message=str(nonsense[0]) if nonsense else describe(error, host),
         timeout=any(
             isinstance(e, TimeoutError) or "Timeout" in type(e).__name__ for e in chain
         ),
+        senseless=bool(nonsense),
     )
 
 

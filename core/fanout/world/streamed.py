@@ -4,12 +4,17 @@ import asyncio
 import json
 from typing import Any, NoReturn
 
-from fanout.decide.assembly import Assembly
+from fanout.decide.assembly import Assembly, flaw_of
 from fanout.words.clean import well_formed
 from fanout.world import capping
+from fanout.world.failures import Senseless
 
 INLINE_MAX = 1024 * 1024
 """Characters that are parsed on the loop; more would be felt by everybody else."""
+
+
+_SHAPES = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError)
+"""What comes of taking one shape for another."""
 
 
 class Intake:
@@ -18,51 +23,70 @@ class Intake:
     def __init__(self) -> None:
         self.assembly = Assembly()
         self._size = 0
+        self._half = False
 
     async def take(self, data: str) -> None:
-        """Take one event in. Raises ValueError for what makes no sense."""
+        """Take one event in. Raises `Senseless` for what makes no sense."""
+        if self._half:
+            raise Senseless("an event of the stream is no JSON")
         self._size += len(data)
         # What was compressed may be far longer than the bytes that came.
         if self._size > capping.RESPONSE_MAX:
             raise capping.too_long(capping.RESPONSE_MAX)
-        if len(data) > INLINE_MAX:
-            await asyncio.to_thread(feed, self.assembly, data)
-        else:
-            feed(self.assembly, data)
+        try:
+            if len(data) > INLINE_MAX:
+                await asyncio.to_thread(feed, self.assembly, data)
+            else:
+                feed(self.assembly, data)
+        except json.JSONDecodeError:
+            # As the last one it was cut by whatever cut the stream.
+            self._half = True
 
     async def whole(self) -> dict[str, Any] | None:
-        """Return the message when it is complete and makes sense, as plain JSON."""
+        """Return the message when it is complete, as plain JSON.
+
+        Raises `Senseless` for one that makes no sense.
+        """
         if self._size > INLINE_MAX:
             return await asyncio.to_thread(whole_of, self.assembly)
         return whole_of(self.assembly)
 
 
 def feed(assembly: Assembly, data: str) -> None:
-    """Take one event in. Raises ValueError for what makes no sense."""
+    """Take one event in. Raises `Senseless` for what makes no sense."""
     try:
         event = json.loads(data, parse_constant=_no_constant)
+    except RecursionError as error:
+        raise Senseless("an event of the stream is nested too deeply") from error
+    try:
         if isinstance(event, dict):
             assembly.feed(event)
             assembly.usage.total  # noqa: B018  read here, so that it fails here
-    except (TypeError, AttributeError, LookupError, ArithmeticError) as error:
-        raise ValueError("an event of the stream makes no sense") from error
     except RecursionError as error:
-        raise ValueError("an event of the stream is nested too deeply") from error
+        raise Senseless("an event of the stream is nested too deeply") from error
+    except _SHAPES as error:
+        raise Senseless("an event of the stream makes no sense") from error
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+    raise Senseless(f"{name} is not JSON")
 
 
 def whole_of(assembly: Assembly) -> dict[str, Any] | None:
-    """Return the message when it is complete and makes sense, as plain JSON."""
+    """Return the message when it is complete, as plain JSON.
+
+    Raises `Senseless` for one that makes no sense.
+    """
     if not assembly.whole:
         return None
     try:
         message = assembly.message()
-        text = json.dumps(message, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return None
+        flaw = flaw_of(message)
+        text = "" if flaw else json.dumps(message, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Senseless("it is no JSON") from error
+    if flaw:
+        raise Senseless(flaw)
     # Half a surrogate pair is a `str` in Python, and no text in a request.
     whole: dict[str, Any] = json.loads(well_formed(text))
     return whole

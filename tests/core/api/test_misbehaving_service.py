@@ -162,6 +162,16 @@ BROKEN: dict[str, tuple[Act, str]] = {
     "garbage for HTTP": (said(b"SSH-2.0-OpenSSH\r\n\r\n", "fin"), "headers"),
 }
 
+NO_ANSWERS = {
+    "NaN",
+    "nested",
+    "a list",
+    "a number",
+    "delta is text",
+    "index is a list",
+    "indexes of two kinds",
+}
+
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_what_is_not_whole_is_broken_and_tried_again(server: Server, name: str) -> None:
@@ -170,7 +180,9 @@ def test_what_is_not_whole_is_broken_and_tried_again(server: Server, name: str) 
     assert isinstance(outcome, Broken), outcome
     assert outcome.stage == stage
     assert outcome.message
-    assert classify(outcome).cause is Cause.NETWORK
+    cause = Cause.SERVICE if outcome.senseless else Cause.NETWORK
+    assert classify(outcome).cause is cause
+    assert outcome.senseless == (name in NO_ANSWERS)
 
 
 def test_what_a_cut_stream_had_said_is_known(server: Server) -> None:

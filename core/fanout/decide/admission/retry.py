@@ -65,6 +65,8 @@ TROUBLE_CAUSES = frozenset({Cause.OVERLOADED, Cause.SERVICE, Cause.NETWORK})
 # A call that was cut at its limit has been paid for; a second one says that it
 # does not fit into that limit.
 LATE_MAX = 2
+# So has one that came back as nonsense; what is sent next comes back the same.
+SENSELESS_MAX = 3
 # Any wait of a minute is announced: a run that is silent for longer looks hung.
 ANNOUNCE_SECONDS = 60.0
 DAY = 86_400.0
@@ -107,6 +109,8 @@ class Verdict:
     """A stream that had begun broke off; no error was said."""
     unreachable: bool = False
     """No connection stood: nothing was sent, and nothing is charged."""
+    senseless: bool = False
+    """What came was paid for, and is no answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +125,8 @@ class Tries:
     """Refusals for limits; they count nothing but themselves."""
     late: int = 0
     """How often it was cut because it took longer than a call may take."""
+    senseless: int = 0
+    """How often what came made no sense."""
 
     def after(self, verdict: Verdict, now: float) -> "Tries":
         """The history once `verdict` has happened; an answer starts it anew.
@@ -131,7 +137,11 @@ class Tries:
             return Tries(limits=self.limits + 1)
         if verdict.cause in TROUBLE_CAUSES:
             since = now if self.trouble_since is None else self.trouble_since
-            return replace(self, trouble_since=since, troubles=self.troubles + 1)
+            senseless = self.senseless + verdict.senseless
+            troubles = self.troubles + 1
+            return replace(
+                self, trouble_since=since, troubles=troubles, senseless=senseless
+            )
         if verdict.cause is Cause.SLEPT:
             return self
         return Tries(late=self.late + 1 if verdict.cause is Cause.TIMEOUT else 0)
@@ -179,9 +189,8 @@ def next_try(
     """
     if verdict.missing is not None:
         return Retry(at=None, missing=verdict.missing, reason=verdict.reason)
-    if verdict.cause is Cause.TIMEOUT and history.late >= LATE_MAX:
-        reason = f"{verdict.reason}, {history.late} times; --timeout call= allows more"
-        return Retry(at=None, missing=MissingKind.TIMEOUT, reason=reason)
+    if (enough := _paid_for_enough(verdict, history)) is not None:
+        return enough
     if verdict.cause not in TROUBLE_CAUSES:
         return Retry(at=now, reason=verdict.reason)
     clock = now if open_seconds is None else open_seconds
@@ -195,6 +204,17 @@ def next_try(
     # Asked to wait for longer than it will be tried, it is tried once at the end.
     asked = min(verdict.retry_after or 0.0, trouble_max - (clock - since) + 1)
     return Retry(at=now + max(wait, asked), reason=verdict.reason)
+
+
+def _paid_for_enough(verdict: Verdict, history: Tries) -> Retry | None:
+    """What was paid for, came to nothing and will again, is not tried for an hour."""
+    if verdict.cause is Cause.TIMEOUT and history.late >= LATE_MAX:
+        reason = f"{verdict.reason}, {history.late} times; --timeout call= allows more"
+        return Retry(at=None, missing=MissingKind.TIMEOUT, reason=reason)
+    if verdict.senseless and history.senseless >= SENSELESS_MAX:
+        reason = f"{verdict.reason}; it was sent {history.senseless} times"
+        return Retry(at=None, missing=MissingKind.REJECTED, reason=reason)
+    return None
 
 
 def was_away(reason: str, seconds: float) -> str:
@@ -232,6 +252,9 @@ def _broken(outcome: Broken) -> Verdict:
         return Verdict(cause=Cause.SLEPT, reason=outcome.message)
     if outcome.limit == "call":
         return Verdict(cause=Cause.TIMEOUT, reason=outcome.message)
+    if outcome.senseless:
+        reason = _sentence("what came is no answer", outcome.message)
+        return Verdict(cause=Cause.SERVICE, reason=reason, senseless=True)
     what = {
         "connect": "no connection",
         "headers": "no answer to the request",
@@ -275,6 +298,8 @@ def _cause(outcome: Refused, kind: str) -> Cause | None:
     if kind == "overloaded_error":
         return Cause.OVERLOADED
     status = outcome.status
+    if 300 <= status < 400:  # noqa: PLR2004  another address, and not followed
+        return None
     if status < 400 or status >= 500 or status in {408, 409}:  # noqa: PLR2004
         return Cause.SERVICE
     return None
