@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from fanout.disk.codec import encode
 from fanout.disk.lock import RunLock
-from fanout.disk.playback import KILLED
 from fanout.testing.stories import Story
 from fanout.words.commands import Pause
 from fanout.words.events import Record, RunEnded
+from fanout.words.snapshot import KILLED
 from fanout_tui.keys import REPLAY, WATCH
 from fanout_tui.keytable import KEYS, keys_on
 from fanout_tui.playing import SPEEDS, Play, stretches

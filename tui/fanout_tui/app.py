@@ -15,7 +15,7 @@ from textual.filter import Monochrome, NoColor
 from textual.screen import Screen
 
 from fanout.words.model import Row
-from fanout.words.snapshot import Snapshot
+from fanout.words.snapshot import CRASHED, Snapshot
 from fanout_tui.bridge import Player, RunHandle, Viewing
 from fanout_tui.crash import keep_traceback
 from fanout_tui.guard import install_guard
@@ -180,6 +180,9 @@ class FanoutApp(App[None]):
         signalled = end is not None and end.exit_code in SIGNAL_EXITS
         # A live run's engine lingers for the screen; who ended it ends that too.
         closed = self._viewing is None and self.handle.finished()
+        if closed and self.snapshot is not None and self.snapshot.state == CRASHED:
+            # Whoever comes back to the terminal is to find what has happened.
+            closed = False
         if not (self.leaving or signalled or self._exit_when_done or closed):
             return False
         self.leave(self.leaving or ("signal" if signalled else "done"))

@@ -13,6 +13,7 @@ from fanout.words.commands import (
     CancelRow,
     ChangeCeiling,
     Command,
+    Export,
     KeepBudget,
     Pause,
     RaiseBudget,
@@ -22,6 +23,7 @@ from fanout.words.commands import (
     Stop,
 )
 from fanout.words.model import Row
+from fanout.words.snapshot import CRASHED
 from fanout_tui.screens.dialog import AskScreen
 from fanout_tui.text import plural
 from fanout_tui.view import ask, overspent
@@ -77,6 +79,11 @@ class Steering:
     def act(self, command: Command, answer: str) -> None:
         """Send a command and say what it will do."""
         if self._only_looks():
+            return
+        snapshot = self._app.snapshot
+        crashed = snapshot is not None and snapshot.state == CRASHED
+        if crashed and not isinstance(command, Export):
+            self._app.say("the engine has failed: leave with q, then resume")
             return
         self._app.handle.send(command)
         self._app.handle.ask()

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from fanout.decide.transcript import transcript
 from fanout.disk.lock import holder
-from fanout.disk.playback import KILLED, Playback, spans
+from fanout.disk.playback import Playback, spans
 from fanout.disk.reading import Mark, follow, read, records_of
 from fanout.words.commands import Command
 from fanout.words.model import RowId
-from fanout.words.snapshot import Snapshot
+from fanout.words.snapshot import KILLED, Snapshot
 from fanout_tui.bridge import TranscriptLine
 from fanout_tui.playing import Play, stretches
 from fanout_tui.text import clock_time

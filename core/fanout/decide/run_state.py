@@ -86,6 +86,8 @@ class RunState:
         """When that was said."""
         self.spent_before = NO_USAGE
         """What earlier lives had used, useful or not."""
+        self.dollars_before: float | None = 0.0
+        """The same in dollars; None where a price is unknown."""
         self.budgets: dict[str, Budget] = {}
         """Of the phases that have one, in the newest life; the run's at ``""``."""
         self.prices = BUILT_IN
@@ -108,7 +110,7 @@ class RunState:
             last=self.forecast,
             at=self.forecast_at,
             before=self.spent_before,
-            dollars_before=0.0 if not self.spent_before.total else None,
+            dollars_before=self.dollars_before,
         )
 
     @property

@@ -118,6 +118,7 @@ def _life_started(state: RunState, at: float, event: LifeStarted) -> None:
     state.forecast = state.first_forecast = None
     ledger = state.ledger
     state.spent_before = ledger.useful.usage() + ledger.wasted.usage()
+    state.dollars_before = state.spend.dollars(state.prices)
 
 
 def _phase_entered(state: RunState, _at: float, event: PhaseEntered) -> None:

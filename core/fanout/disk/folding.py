@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fanout.decide.lifecycle import IllegalEvent
+from fanout.decide.shown import Shown
 from fanout.decide.state import RunState, apply
 from fanout.disk.ends import Ends
 from fanout.disk.harvest import Harvest
 from fanout.disk.payloads import Payloads
 from fanout.disk.reading import Reading, keeping_all
 from fanout.disk.recent import Recent
-from fanout.disk.shown import Shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,25 +11,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
+from fanout.decide.ended import broken_off, ended
 from fanout.decide.lifecycle import IllegalEvent
 from fanout.decide.observing import Seen, seen_in
 from fanout.decide.run_state import RUN, standing
+from fanout.decide.shown import Shown
 from fanout.decide.spent import budgets_of
 from fanout.decide.state import RunState, apply, interrupt
 from fanout.disk.folding import Parts
 from fanout.disk.opening import open_fold
 from fanout.disk.reading import Mark
-from fanout.disk.report import from_state
 from fanout.disk.report_write import run_info
 from fanout.disk.segment import SUFFIX, numbers
-from fanout.disk.shown import Shown
 from fanout.words.events import Record
 from fanout.words.model import RowId, Status
 from fanout.words.observed import Observed
-from fanout.words.snapshot import RunEnd, Snapshot
+from fanout.words.snapshot import KILLED, Snapshot
 
-KILLED = "killed"
-"""The word for a run that nobody works on and that did not come to its end."""
 _WAITING = frozenset({Status.QUEUED, Status.THROTTLED})
 
 
@@ -77,9 +75,10 @@ class Playback:
         word = KILLED if killed and state.end is None else standing(state)
         flying = sum(row.flight is not None for row in state.rows.values())
         budgets = budgets_of(state)
+        info = run_info(self._folder, state)
         return Snapshot(
             at=at,
-            run=run_info(self._folder, state),
+            run=info,
             state=word,
             rows=state.copy_rows(),
             counts=state.counts,
@@ -92,7 +91,9 @@ class Playback:
             budget=budgets[RUN],
             phase_budgets={n: one for n, one in budgets.items() if n != RUN},
             log=tuple(self._shown.log),
-            end=self._end(word, at),
+            end=ended(state, info) or broken_off(word, info, state.counts),
+            again=dict(state.again),
+            foreseen=state.foreseen,
         )
 
     def _observed(self, event: Observed) -> None:
@@ -105,20 +106,6 @@ class Playback:
         except (ValueError, KeyError, TypeError):
             # Of another version: gauges stay as they were, the rows are right.
             return
-
-    def _end(self, word: str, at: float) -> RunEnd | None:
-        if word not in ("finished", KILLED):
-            return None
-        state = self.state
-        info = run_info(self._folder, state)
-        report = from_state(state, info, word, generated_at=at, rows={})
-        return RunEnd(
-            exit_code=report.exit_code if report.exit_code is not None else -1,
-            complete=report.complete,
-            accepted=report.accepted,
-            reason=report.reason,
-            finish=report.finish,
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,18 +6,17 @@ rows do not bear out: complete is only a run whose life came to its end with eve
 expected row done. How it is written down is for `report_json` and its kin.
 """
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from fanout.decide.ended import broken_off, ended, finish_command
 from fanout.decide.forecast.compare import compared, outcome
 from fanout.decide.pricing import dollars
 from fanout.decide.run_state import RUN
-from fanout.decide.spent import budgets_of, raised
+from fanout.decide.spent import budgets_of
 from fanout.decide.state import RunState
 from fanout.words.ahead import Foreseen
 from fanout.words.budgets import BudgetView
@@ -26,8 +25,6 @@ from fanout.words.prices import Prices
 from fanout.words.snapshot import Counts, Live, RunEnd, RunInfo, Snapshot, Totals
 
 FINAL = frozenset({Status.DONE, Status.MISSING})
-INCOMPLETE = 3
-"""Exit code of a run with holes; what a killed one amounts to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +90,8 @@ class Report:
     exit_code: int | None
     """None while the run lives."""
     reason: str
+    because: str
+    """Why it ended before everything was done, where that is more than the counts."""
     finish: str
     """The command that finishes the run; empty when it is complete."""
     counts: Counts
@@ -136,12 +135,6 @@ class Report:
         """The headline as a sentence, with the exit code."""
         code = "none yet" if self.exit_code is None else str(self.exit_code)
         return f"{self.headline}. Exit code: {code}."
-
-    @property
-    def because(self) -> str:
-        """Why it ended as it did, where that is more than what the counts say."""
-        counted = self.reason.startswith(f"{self.counts.missing} of ")
-        return "" if self.complete or counted else self.reason
 
     @property
     def throttles(self) -> str:
@@ -210,16 +203,6 @@ def from_state(
     `word` is the state it is in. Where only the whole is asked for, no `rows` save
     the work.
     """
-    ended = state.end
-    end = None
-    if ended is not None:
-        end = RunEnd(
-            exit_code=ended.exit_code,
-            complete=ended.complete,
-            accepted=ended.accepted,
-            reason=_reason(state),
-            finish="" if ended.complete else finish_command(info, raised(state)),
-        )
     return _report(
         info,
         state.rows if rows is None else rows,
@@ -228,7 +211,7 @@ def from_state(
         phases=tuple(state.phases),
         state=word,
         generated_at=generated_at,
-        end=end,
+        end=ended(state, info) or broken_off(word, info, state.counts),
         prices=state.prices,
         budgets=budgets_of(state),
         notes=tuple(notes),
@@ -255,10 +238,8 @@ def _report(
     foreseen: Foreseen | None = None,
 ) -> Report:
     complete = end is not None and end.complete and counts.done == counts.expected
-    killed = end is None and state in {"killed", "crashed"}
-    exit_code = INCOMPLETE if killed else None
     # A run that lives finishes by itself.
-    finish = "" if complete or (end is None and not killed) else finish_command(info)
+    finish = "" if complete or end is None else end.finish or finish_command(info)
     return Report(
         run=info.id,
         name=info.name,
@@ -274,9 +255,10 @@ def _report(
         generated_at=generated_at,
         complete=complete,
         accepted=end is not None and end.accepted and not complete,
-        exit_code=exit_code if end is None else end.exit_code,
+        exit_code=None if end is None else end.exit_code,
         reason="" if end is None else end.reason,
-        finish=(end.finish if end is not None else "") or finish,
+        because="" if end is None or complete else end.cause,
+        finish=finish,
         counts=counts,
         totals=totals,
         phases=_phases(phases, rows.values(), budgets),
@@ -294,21 +276,6 @@ def _report(
         ),
         notes=notes,
     )
-
-
-def finish_command(info: RunInfo, more: str = "") -> str:
-    """Return what to type to finish a run; `more` are the options it needs."""
-    folder = Path(info.folder)
-    usual = not info.folder or folder.parent.name == ".fanout"
-    return f"fanout-tui resume{more} {shlex.quote(info.id if usual else str(folder))}"
-
-
-def _reason(state: RunState) -> str:
-    if state.stop is not None:
-        return state.stop.reason or f"stopped ({state.stop.cause})"
-    if state.script_end is not None and state.script_end.outcome != "returned":
-        return f"the script {state.script_end.outcome}: {state.script_end.text}"
-    return ""
 
 
 def _phases(

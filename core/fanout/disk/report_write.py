@@ -14,7 +14,7 @@ from fanout.disk.report_json import report_json
 from fanout.disk.report_md import report_md
 from fanout.disk.rundir import Manifest, read_manifest
 from fanout.errors import UsageError
-from fanout.words.snapshot import RunInfo
+from fanout.words.snapshot import KILLED, RunInfo
 
 FORMATS: Mapping[str, Callable[[Report], str]] = {
     "json": report_json,
@@ -33,7 +33,7 @@ def report_of(run_folder: Path, *, generated_at: float) -> Report:
     lives = holder(run_folder) is not None
     opened = open_run(run_folder)
     state = opened.state
-    word = "finished" if state.end is not None else "killed"
+    word = "finished" if state.end is not None else KILLED
     if lives and state.end is None:
         word = "paused" if state.paused else "running"
     elif state.end is None:

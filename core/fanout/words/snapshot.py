@@ -14,6 +14,11 @@ from fanout.words.forecast import Asking, Forecast
 from fanout.words.model import Cause, Dimension, Row, RowId, Status, Usage
 from fanout.words.prices import Prices
 
+CRASHED = "crashed"
+"""The word for a run whose engine has failed."""
+KILLED = "killed"
+"""The word for a run that nobody works on and that did not come to its end."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:
@@ -168,7 +173,9 @@ class RunEnd:
     complete: bool
     accepted: bool
     reason: str
-    """One sentence, without a full stop."""
+    """The cause, or else what the counts say: one sentence, without a full stop."""
+    cause: str = ""
+    """Why it ended before everything was done; empty when nothing cut it short."""
     finish: str
     """The command that finishes the run; empty when it is complete."""
     result: str = ""
@@ -183,8 +190,8 @@ class Snapshot:
     """Wall-clock second."""
     run: RunInfo
     state: str
-    """`starting`, `running`, `paused`, `draining`, `stopping`, `finished`,
-    `crashed`."""
+    """`starting`, `running`, `paused`, `draining`, `stopping`, `finished`, `crashed`;
+    from a journal alone also `killed`."""
     rows: Mapping[RowId, Row]
     """In the order in which they were expected."""
     counts: Counts

@@ -61,6 +61,7 @@ class Batches:
         on_account: Callable[[str], None],
         default: str,
         lasting: bool,
+        resume: str,
     ) -> None:
         """`default` is the lane of agents that name none.
 
@@ -73,6 +74,7 @@ class Batches:
         self._default = default
         self._goes_on = "goes on" if lasting else "ends with the embedded account"
         self._lasting = lasting
+        self._resume = resume
         self._gathering: dict[RowId, Request] = {}
         self._group = Gathering()
         self._armed = 0.0
@@ -355,12 +357,11 @@ class Batches:
         for call in list(held.requests):
             self._leave(held, call, kind, reason)
         if sent and self._lasting:
-            core = self._core
             text = (
                 f"{self._watch.name(held)} goes on at the service ({count} requests): "
-                f"`fanout-tui resume {core.state.run}` picks it up"
+                f"`{self._resume}` picks it up"
             )
-            core.record(Noted(source="engine", text=text))
+            self._core.record(Noted(source="engine", text=text))
         self._let_go(held)
 
     # -- what came back ------------------------------------------------------

@@ -26,21 +26,12 @@ from fanout.decide.admission.account import Account
 from fanout.decide.admission.estimate import Estimator
 from fanout.decide.admission.planner import Decision
 from fanout.decide.forecast.outlook import Outlook
-from fanout.decide.logline import describe
+from fanout.decide.shown import Shown
 from fanout.decide.state import RunState, apply
-from fanout.words.ahead import Forecasted
-from fanout.words.events import (
-    DURABLE,
-    Event,
-    Noted,
-    Record,
-)
+from fanout.words.events import DURABLE, Event, Record
 from fanout.words.model import Cause, RowId
-from fanout.words.snapshot import Gate, Live, LogLine
+from fanout.words.snapshot import Gate, Live
 from fanout.world.clock import Clock
-
-LOG_LINES = 5_000
-"""Lines the screen can scroll back; the journal has them all."""
 
 
 class Store(Protocol):
@@ -92,7 +83,8 @@ class Core:
         self.decision = Decision(starts=(), gates={}, look_again=None)
         """The last plan: what the screen says about waits."""
         self.live: dict[RowId, Live] = {}
-        self.log: deque[LogLine] = deque(maxlen=LOG_LINES)
+        self.shown = Shown()
+        """The newest lines of the log."""
         self.flying: set[RowId] = set()
         """Rows with a call, tools or a check under way."""
         self.gathering: Callable[[], Gate | None] = lambda: None
@@ -115,7 +107,6 @@ class Core:
         self._pending: list[tuple[int, int, Callable[[], None]]] = []
         self._due: list[tuple[float, int, Callable[[], None]]] = []
         self._ties = count()
-        self._lines = count(1)
 
     # -- messages ---------------------------------------------------------
 
@@ -170,18 +161,7 @@ class Core:
         self.outlook.take_in(record)
         if isinstance(event, DURABLE):
             self.durable_seq = record.seq
-        line = describe(record)
-        if line is not None:
-            self.log.append(
-                LogLine(
-                    number=next(self._lines),
-                    at=record.at,
-                    level=line.level,
-                    text=line.text,
-                    row=line.row,
-                    said=isinstance(event, Noted | Forecasted),
-                )
-            )
+        self.shown.take_in(record)
         return record.seq
 
     def after(self, seq: int, then: Callable[[], None]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fanout.decide.budget import Purses
+from fanout.decide.ended import finish_command
 from fanout.decide.ending import Tolerance
 from fanout.files.outputs import OutputFolder
 from fanout.words.outcome import Broken, Outcome, Refused
@@ -116,7 +117,6 @@ def _stopping(core: Core, world: World) -> Stopping:
         tolerance=world.tolerance,
         selection=world.planning.selection,
         cancel_script=world.cancel_script,
-        publisher=world.publisher,
     )
 
 
@@ -143,6 +143,7 @@ def _batches(
         on_account=stopping.account_refuses,
         default=world.defaults.lane,
         lasting=world.lasting,
+        resume=finish_command(world.publisher.info),
     )
 
 

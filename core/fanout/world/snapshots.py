@@ -10,21 +10,20 @@ from dataclasses import replace
 
 from fanout.decide.admission.planner import gate
 from fanout.decide.budget import Purses
-from fanout.decide.run_state import standing
-from fanout.words.ahead import Foreseen
+from fanout.decide.ended import broken_off, ended
+from fanout.decide.run_state import interrupt, standing
 from fanout.words.budgets import BudgetView, Short
 from fanout.words.forecast import Asking, Forecast
 from fanout.words.snapshot import (
+    CRASHED,
     CeilingView,
     Gate,
     PoolView,
-    RunEnd,
     RunInfo,
     Snapshot,
 )
 from fanout.world.core import Core
 
-LOG_TAIL = 1_000
 LEFT_SECONDS = 1.0
 
 
@@ -37,19 +36,17 @@ class Publisher:
         self.info = info
         self.latest: Snapshot | None = None
         self._held: tuple[int, Snapshot] | None = None
-        self.end: RunEnd | None = None
-        """Set by whoever ended the run."""
         self.asking: Callable[[], Asking | None] = lambda: None
         """The question that is open; set by whoever asks."""
         self.outlook: Callable[[], Forecast] = Forecast
         """What is left to do; set by whoever knows."""
-        self._dollars_before = purse.dollars
         self._seen: tuple[float, Forecast] | None = None
         self.shorts: Callable[[], tuple[Short, ...]] = tuple
         """What is asked about budgets; set by whoever asks."""
         self.phase_budgets: Callable[[], dict[str, BudgetView]] = dict
         """How far phases with a budget have come; set by whoever knows."""
         self.crashed = False
+        """The engine itself has failed: nobody works on the run any more."""
         self.wanted = True
         """Somebody asked; set from any thread."""
 
@@ -70,17 +67,27 @@ class Publisher:
         if core.store.committed >= seq or core.trouble:
             self.latest, self._held = snapshot, None
 
+    def crash(self) -> None:
+        """Show what the journal will tell: nobody works on the run any more."""
+        state = self._core.state
+        interrupt(state, state.at)
+        self._core.live.clear()
+        self.crashed = True
+        self.latest = self.build()
+
     def build(self) -> Snapshot:
         """Return the run as it is now."""
         core = self._core
         state = core.state
         now = core.clock.now()
-        log = tuple(core.log)
         pools, gates, ceiling = self.admission(now)
+        word = standing(state)
+        if self.crashed:
+            word, ceiling = CRASHED, replace(ceiling, in_flight=0)
         return Snapshot(
             at=core.clock.wall(),
             run=self.info,
-            state="crashed" if self.crashed else standing(state),
+            state=word,
             rows=state.copy_rows(),
             counts=state.counts,
             phases=tuple(state.phases),
@@ -89,11 +96,11 @@ class Publisher:
             gates=gates,
             ceiling=ceiling,
             totals=state.totals,
-            log=log[-LOG_TAIL:],
-            end=self.end,
+            log=tuple(core.shown.log),
+            end=ended(state, self.info) or broken_off(word, self.info, state.counts),
             disk=core.disk,
             again=dict(state.again),
-            foreseen=self._foreseen(),
+            foreseen=state.foreseen,
             left=self._left(now),
             asking=self.asking(),
             prices=self._purse.prices,
@@ -101,12 +108,6 @@ class Publisher:
             phase_budgets=self.phase_budgets(),
             shorts=self.shorts(),
         )
-
-    def _foreseen(self) -> Foreseen | None:
-        known = self._core.state.foreseen
-        if known is None:
-            return None
-        return replace(known, dollars_before=self._dollars_before)
 
     def _left(self, now: float) -> Forecast | None:
         """What is left, worked out once a second at most."""

@@ -10,7 +10,6 @@ With a screen the engine lingers after that: a missing row may be requeued, and
 the run then ends once more.
 """
 
-import json
 from collections.abc import Callable, Iterable
 
 from fanout.decide.ending import (
@@ -23,16 +22,13 @@ from fanout.decide.ending import (
     shortfall,
 )
 from fanout.decide.selection import Selection
-from fanout.decide.spent import raised
 from fanout.words.commands import Stop
 from fanout.words.events import Noted, RowDropped, RunEnded, ScriptEnded, StopAsked
 from fanout.words.model import MissingKind, Status
-from fanout.words.snapshot import RunEnd
 from fanout.world.core import Core
 from fanout.world.lanes import Lanes
 from fanout.world.messages import Close, ScriptCame
 from fanout.world.rows import Rows
-from fanout.world.snapshots import Publisher
 
 DISK_SECONDS_MAX = 3.0
 """How long a stop at once waits for a disk that does not answer."""
@@ -55,13 +51,11 @@ class Stopping:
         tolerance: Tolerance,
         selection: Selection,
         cancel_script: Callable[[str], None],
-        publisher: Publisher,
     ) -> None:
         self._core = core
         self._tolerance = tolerance
         self._selection = selection
         self._cancel_script = cancel_script
-        self._publisher = publisher
         self._usage_error = False
         self._begun: set[str] = set()
         """Phases that have asked for something."""
@@ -231,7 +225,6 @@ class Stopping:
             if phase not in state.phases:
                 text = f"--allow-missing names the phase {phase}, which there was not"
                 core.record(Noted(source="engine", text=text))
-        self._publisher.end = self._told(event, script)
         core.record(event)
 
     def _hold_to_selection(self, outcome: str) -> None:
@@ -243,30 +236,6 @@ class Stopping:
             core.record(Noted(source="engine", text=text))
         if only and len(idle) == len(only) and outcome in MAIN_ENDED:
             self._usage_error = True
-
-    def _told(self, event: RunEnded, script: ScriptEnded) -> RunEnd:
-        """Return the end as people are told it."""
-        counts = self._core.state.counts
-        cause = self.cause()
-        if cause is not None:
-            reason = cause[1]
-        elif counts.missing:
-            reason = f"{counts.missing} of {counts.expected} partitions are missing"
-        else:
-            reason = f"{counts.done} of {counts.expected} partitions done"
-        id_of = self._publisher.info.id
-        more = "" if event.complete else raised(self._core.state)
-        finish = "" if event.complete else f"fanout-tui resume{more} {id_of}"
-        value = script.value
-        result = value if isinstance(value, str) else json.dumps(value, indent=2)
-        return RunEnd(
-            exit_code=event.exit_code,
-            complete=event.complete,
-            accepted=event.accepted,
-            reason=reason,
-            finish=finish,
-            result="" if value is None else result,
-        )
 
     def _by_phase(self) -> dict[str, str]:
         stated = {p: a for p, a in self._core.state.phases.items() if a is not None}

@@ -109,9 +109,7 @@ class RunThread:
             self.error = error
             self.trace = "".join(traceback.format_exception(error))
             if self._engine is not None:
-                publisher = self._engine.publisher
-                publisher.crashed = True
-                publisher.latest = publisher.build()
+                self._engine.publisher.crash()
         finally:
             self._over.set()
 

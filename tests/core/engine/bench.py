@@ -9,6 +9,7 @@ from typing import Any
 from fanout.decide.admission.account import Account
 from fanout.decide.admission.estimate import Estimator
 from fanout.decide.budget import Purses
+from fanout.decide.ended import ended
 from fanout.decide.ending import Tolerance
 from fanout.decide.pools import pool_of
 from fanout.decide.pricing import BUILT_IN
@@ -23,7 +24,7 @@ from fanout.words.budgets import Budget
 from fanout.words.events import LifeStarted, Record
 from fanout.words.model import RowId
 from fanout.words.orders import AgentOrder, RowOutcome
-from fanout.words.snapshot import RunInfo
+from fanout.words.snapshot import RunEnd, RunInfo
 from fanout.world import messages as said
 from fanout.world.core import Core
 from fanout.world.desks import World, build_desks
@@ -38,7 +39,7 @@ from fanout.world.toolloop import here
 INFO = RunInfo(
     id="test-1",
     name="test",
-    folder="/nowhere",
+    folder="/nowhere/.fanout/test-1",
     script="/nowhere/test.py",
     arguments=(),
     endpoint="simulated:test",
@@ -208,6 +209,11 @@ class Bench:
         self.check()
         assert self.state.end is not None
         return self.state.end.exit_code
+
+    @property
+    def end(self) -> RunEnd | None:
+        """How it ended, as people are told it."""
+        return ended(self.state, INFO)
 
     def clock_at_end(self) -> float:
         """Virtual second at which the run ended."""

@@ -127,7 +127,7 @@ class Life(Bench):
         return act
 
     def notes(self) -> str:
-        return "\n".join(line.text for line in self.core.log)
+        return "\n".join(line.text for line in self.core.shown.log)
 
     def journal_has(self, kind: str) -> bool:
         return any(type(e).__name__ == kind for e in self.journal.events)

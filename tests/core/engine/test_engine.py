@@ -140,7 +140,7 @@ def test_a_rejected_request_is_missing_and_the_others_are_done(tmp_path: Path) -
     assert outcome.kind is MissingKind.REJECTED
     assert "prompt is bad" in outcome.reason
     assert bench.state.counts.done == 1
-    end = bench.engine.publisher.end
+    end = bench.end
     assert end is not None
     assert end.finish == "fanout-tui resume test-1"
 
@@ -342,15 +342,24 @@ def test_a_missing_row_is_requeued_and_whoever_waits_gets_it(tmp_path: Path) -> 
             return refused(400, "invalid_request_error")
         return answered("late")
 
-    bench = Bench(ScriptedApi(reply), tmp_path, linger=True)
+    bench = Bench(ScriptedApi(reply, seconds=10.0), tmp_path, linger=True)
     bench.schedule(order("good"), order("bad"))
     bench.returns()
+    shown = []
 
     def prepare() -> None:
         bench.at(40.0, lambda: bench.core.post(Requeue()))
+        for second in (39.0, 45.0, 59.0):
+            bench.at(second, lambda: shown.append(bench.engine.publisher.build()))
         bench.at(60.0, lambda: bench.core.post(said.Close()))
 
     assert bench.run(prepare) == 0
+    # While it runs again it has not ended, and says so.
+    assert [(s.state, s.end and s.end.exit_code) for s in shown] == [
+        ("finished", 3),
+        ("running", None),
+        ("finished", 0),
+    ]
     bad = RowId("main", "bad")
     assert bench.reopened == [bad]
     assert [o.done for o in bench.ended[bad]] == [False, True]

@@ -83,7 +83,7 @@ def test_with_nobody_to_ask_the_run_ends_with_two(tmp_path: Path) -> None:
     bench.schedule(*large(8))
     assert bench.run() == 2
     assert not bench.api.bodies
-    end = bench.engine.publisher.end
+    end = bench.end
     assert end is not None
     assert end.reason.startswith("8 agents are expected to take about 2.")
     assert end.reason.endswith("nobody is there to be asked")

@@ -26,8 +26,8 @@ def test_only_what_is_named_is_sent(tmp_path: Path) -> None:
     done = [r.id.key for r in bench.state.rows.values() if r.status is Status.DONE]
     assert done == ["k1", "k2"]
     assert why(bench, "k0") == (MissingKind.STOPPED, "not selected (--only)")
-    assert bench.engine.publisher.end is not None
-    assert bench.engine.publisher.end.finish == "fanout-tui resume test-1"
+    assert bench.end is not None
+    assert bench.end.finish == "fanout-tui resume test-1"
 
 
 def test_a_limit_is_the_first_of_each_phase_whenever_they_come(tmp_path: Path) -> None:

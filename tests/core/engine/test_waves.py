@@ -112,7 +112,7 @@ def test_nothing_reused_of_a_run_that_holds_much_is_a_warning(tmp_path: Path) ->
     (first,) = told(bench)
     assert first.warns
     assert "NOTHING IS REUSED of the 96 results" in first.text
-    levels = [line.level for line in bench.core.log if line.text == first.text]
+    levels = [line.level for line in bench.core.shown.log if line.text == first.text]
     assert levels == ["warning"]
 
 

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fanout.decide.ending import COMPLETE
-from fanout.disk.report import INCOMPLETE
+from fanout.decide.ending import COMPLETE, INCOMPLETE
 from fanout.disk.rundir import read_manifest
 from fanout.errors import UsageError
 from fanout.words.snapshot import Snapshot

@@ -13,11 +13,12 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fanout.account import reach
+from fanout.decide.ended import finish_command, named
 from fanout.decide.ending import DEFECT, SCRIPT_RAISED, SIGNALS, USAGE
 from fanout.errors import UsageError
 from fanout.life import Life, Setting
@@ -27,7 +28,7 @@ from fanout.script.sharing import exits_named, functions, replaced
 from fanout.simulator.process import SimulatedAccount
 from fanout.version import VERSION
 from fanout.words.commands import Note
-from fanout.words.hiding import hide_all
+from fanout.words.hiding import hide_all, redact
 from fanout.words.model import Cause
 from fanout.words.snapshot import Snapshot
 from fanout.world.clock import Clock, SystemClock
@@ -238,7 +239,7 @@ def _end(life: Life, handle: Handle, options: Options, tampered: str) -> Ran:
     """
     snapshot = handle.latest()
     if life.handle.error is not None:
-        return Ran(_crashed(life, tampered), snapshot)
+        return _crashed(life, snapshot, tampered, options)
     if snapshot is None or snapshot.end is None:
         return _stuck(life, handle, snapshot)
     if _never_began(life, snapshot):
@@ -254,7 +255,7 @@ def _end(life: Life, handle: Handle, options: Options, tampered: str) -> Ran:
     for text in written.notes:
         problem(text)
     for text in written.problems:
-        problem(text, f"write it later with: fanout-tui report {snapshot.run.id}")
+        problem(text, f"write it later with: fanout-tui report {named(life.info)}")
     _say_what_is_wrong(life, snapshot.end.reason)
     return Ran(snapshot.end.exit_code, snapshot, stuck=not life.handle.finished())
 
@@ -277,7 +278,7 @@ def _stuck(life: Life, handle: Handle, snapshot: Snapshot | None) -> Ran:
     """The engine was not waited for any longer; its journal says what is finished."""
     problem(
         "the engine does not end; what is finished is on disk",
-        f"go on with: fanout-tui resume {life.info.id}",
+        f"go on with: {finish_command(life.info)}",
     )
     code = SIGNALS.get(handle.stop_cause, DEFECT)
     return Ran(code, snapshot, stuck=not life.handle.finished())
@@ -305,19 +306,27 @@ def _traceback(life: Life) -> None:
         warn(end.traceback.rstrip())
 
 
-def _crashed(life: Life, tampered: str) -> int:
-    """Say whose fault it was; return the exit code."""
+def _crashed(
+    life: Life, snapshot: Snapshot | None, tampered: str, options: Options
+) -> Ran:
+    """Say whose fault it was, and write what can still be written."""
     folder = life.info.folder
-    what = f"fanout-tui itself failed: {life.handle.error!r}"
+    code, what = DEFECT, f"fanout-tui itself failed: {life.handle.error!r}"
     if tampered:
         what = f"the script has replaced {tampered}, without which no run can go on"
+        code = SCRIPT_RAISED
     warn(
         f"{what}\n"
         "hint: nothing finished is lost; "
-        f"go on with: fanout-tui resume {life.info.id}\n"
+        f"go on with: {finish_command(life.info)}\n"
         f"the details are in {folder}/crash.txt"
     )
     with suppress(OSError):
         text = harmless(life.handle.trace)
         Path(folder, "crash.txt").write_text(text, encoding="utf-8")
-    return SCRIPT_RAISED if tampered else DEFECT
+    if snapshot is not None and snapshot.end is not None:
+        end = replace(snapshot.end, exit_code=code, cause=redact(what))
+        snapshot = replace(snapshot, end=end)
+        for text in write_all(snapshot, options.config.reports, life.out.path).problems:
+            problem(text)
+    return Ran(code, snapshot)

@@ -5,11 +5,12 @@ from pathlib import Path
 
 from fanout.decide.transcript import transcript
 from fanout.disk.reading import records_of
-from fanout.words.commands import Command, Stop
+from fanout.words.commands import Command, Export, Stop
 from fanout.words.model import RowId
-from fanout.words.snapshot import Snapshot
+from fanout.words.snapshot import CRASHED, Snapshot
 from fanout.world.threads import RunThread
 from fanout_tui.bridge import TranscriptLine
+from fanout_tui.command.reports import export
 
 STOP_SECONDS_MAX = 3.5
 """How long an engine may take to stop at once when it stands still meanwhile."""
@@ -57,6 +58,11 @@ class Handle:
             self.stop_cause = command.cause
             if command.mode == "now" and self._hurried_at is None:
                 self._hurried_at = self._awake()
+        latest = self.latest()
+        if isinstance(command, Export) and latest and latest.state == CRASHED:
+            # Nobody else is there to do it.
+            export(latest, command.paths)
+            return
         self._thread.send(command)
 
     def finished(self) -> bool:

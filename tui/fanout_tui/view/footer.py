@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from fanout.words.snapshot import CRASHED
 from fanout_tui.keytable import footer_keys
 from fanout_tui.text import width
 from fanout_tui.view.look import Look
@@ -15,15 +16,18 @@ PAIRS = {"more": "+-", "more_5": "[]"}
 
 AFTERWARDS = frozenset({"quit", "write", "requeue"})
 """Of the keys that change something, those that still do once a run is over."""
+AFTER_A_CRASH = frozenset({"quit", "write"})
+"""Those that need no engine."""
 
 
 def footer_line(screen: str, look: Look, words: Mapping[str, str]) -> Line:
     """As many keys as fit; `words` says those that depend on the state."""
     cells = look.width
+    after = AFTER_A_CRASH if look.snapshot.state == CRASHED else AFTERWARDS
     keys = [
         key
         for key in footer_keys(screen, look.how)
-        if not look.over or key.looks or key.name in AFTERWARDS
+        if not look.over or key.looks or key.name in after
     ]
     tail: list[Span] = []
     for key in keys:

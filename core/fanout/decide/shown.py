@@ -3,11 +3,13 @@
 from collections import deque
 
 from fanout.decide.logline import describe
+from fanout.words.ahead import Forecasted
 from fanout.words.events import Noted, Record
 from fanout.words.observed import Observed
 from fanout.words.snapshot import LogLine
 
 LOG_LINES = 1_000
+"""Lines the screen can scroll back; the journal has them all."""
 
 
 class Shown:
@@ -35,6 +37,6 @@ class Shown:
                 level=line.level,
                 text=line.text,
                 row=line.row,
-                said=isinstance(event, Noted),
+                said=isinstance(event, Noted | Forecasted),
             )
         )

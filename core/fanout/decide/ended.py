@@ -1,0 +1,86 @@
+"""How a run ended, as people are told it, and what to type to finish it.
+
+The engine, a watcher of the journal and the report ask here, so they say the same.
+"""
+
+import json
+import shlex
+
+from fanout.decide.ending import DEFECT, INCOMPLETE
+from fanout.decide.spent import raised
+from fanout.decide.state import RunState
+from fanout.words.snapshot import CRASHED, KILLED, Counts, RunEnd, RunInfo
+
+ABRUPT = {
+    KILLED: (INCOMPLETE, "killed before its end"),
+    CRASHED: (DEFECT, "fanout-tui itself failed"),
+}
+"""By the word for a run without an end of its own: its exit code and cause."""
+
+
+def ended(state: RunState, info: RunInfo) -> RunEnd | None:
+    """Return how a run ended; None while it has not come to its end."""
+    event = state.end
+    if event is None:
+        return None
+    cause = _cause(state)
+    return RunEnd(
+        exit_code=event.exit_code,
+        complete=event.complete,
+        accepted=event.accepted,
+        cause=cause,
+        reason=cause or _counted(state.counts),
+        finish="" if event.complete else finish_command(info, raised(state)),
+        result=_result(state),
+    )
+
+
+def broken_off(word: str, info: RunInfo, counts: Counts) -> RunEnd | None:
+    """Return the end of a run that had none of its own; None for one that lives."""
+    if word not in ABRUPT:
+        return None
+    code, cause = ABRUPT[word]
+    return RunEnd(
+        exit_code=code,
+        complete=False,
+        accepted=False,
+        cause=cause,
+        reason=f"{cause}: {_counted(counts)}",
+        finish=finish_command(info),
+    )
+
+
+def finish_command(info: RunInfo, more: str = "") -> str:
+    """Return what to type to finish a run; `more` are the options it needs."""
+    return f"fanout-tui resume{more} {named(info)}"
+
+
+def named(info: RunInfo) -> str:
+    """Return what stands for a run on the command line: its id where that is found."""
+    holder = info.folder.rstrip("/").rpartition("/")[0]
+    usual = not info.folder or holder.rpartition("/")[2] == ".fanout"
+    return shlex.quote(info.id if usual else info.folder)
+
+
+def _cause(state: RunState) -> str:
+    """Why it ended before everything was done; empty when nothing cut it short."""
+    if state.stop is not None:
+        return state.stop.reason or f"stopped ({state.stop.cause})"
+    script = state.script_end
+    if script is not None and script.outcome != "returned":
+        return f"the script {script.outcome}: {script.text or script.outcome}"
+    return ""
+
+
+def _counted(counts: Counts) -> str:
+    if counts.missing:
+        return f"{counts.missing} of {counts.expected} partitions are missing"
+    return f"{counts.done} of {counts.expected} partitions done"
+
+
+def _result(state: RunState) -> str:
+    """What `main` returned, as it is printed; empty for nothing."""
+    value = None if state.script_end is None else state.script_end.value
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, indent=2)
