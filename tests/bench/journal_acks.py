@@ -1,6 +1,6 @@
 """How long a durable acknowledgement takes, and how long a journal takes to open.
 
-python tests/bench/journal_acks.py [folder]
+PYTHONPATH=tests python tests/bench/journal_acks.py [folder]
 """
 
 import asyncio
@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench.state_fold import story
+from core.disk.commits import Acknowledged
 from fanout.disk.codec import encode
-from fanout.disk.journal import Journal
 from fanout.disk.reading import fold
 from fanout.words.events import CallAnswered, Record
 from fanout.words.model import RowId, Usage
@@ -37,14 +37,14 @@ def percentile(values: list[float], share: float) -> float:
 async def closed_loop(
     folder: Path, producers: int, each: int
 ) -> tuple[float, list[float]]:
-    journal = Journal(folder, life=1)
-    journal.start()
+    told = Acknowledged(folder)
+    journal = told.journal
     waits: list[float] = []
 
     async def produce() -> None:
         for _ in range(each):
             started = time.perf_counter()
-            await journal.durable(journal.append(EVENT, 1.0).seq)
+            await told.durable(journal.append(EVENT, 1.0).seq)
             waits.append(time.perf_counter() - started)
 
     started = time.perf_counter()
@@ -57,14 +57,14 @@ async def closed_loop(
 
 
 async def open_loop(folder: Path) -> tuple[list[float], list[float]]:
-    journal = Journal(folder, life=1)
-    journal.start()
+    told = Acknowledged(folder)
+    journal = told.journal
     waits: list[float] = []
     lags: list[float] = []
 
     async def one() -> None:
         started = time.perf_counter()
-        await journal.durable(journal.append(EVENT, 1.0).seq)
+        await told.durable(journal.append(EVENT, 1.0).seq)
         waits.append(time.perf_counter() - started)
 
     async def beat() -> None:

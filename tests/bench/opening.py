@@ -1,6 +1,6 @@
 """How long a run takes to open: with a checkpoint, without, as results, as a report.
 
-python tests/bench/opening.py [events] [folder]
+PYTHONPATH=tests python tests/bench/opening.py [events] [folder]
 
 Every figure is a fresh process's, with the files in the system's cache. The CPU's
 seconds count where others keep the machine busy. Memory is what was needed at most,

@@ -98,3 +98,18 @@ def test_a_run_that_is_begun_while_it_is_asked_stays(
     assert delete(run) == 2
     assert run.exists()
     locks[0].release()
+
+
+def test_a_listing_says_which_journal_is_damaged(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = make(run.parent, "bbbb", NOW + 60)
+    write_segments(whole, story_of(3, 150))
+    (segment, *_) = sorted((run / "journal").iterdir())
+    lines = segment.read_bytes().splitlines(keepends=True)
+    lines[3] = lines[3].replace(b'"n":', b'"m":')
+    segment.write_bytes(b"".join(lines))
+    assert entry(["runs", "--run-dir", str(run.parent)], {}) == 0
+    _, first, second = capsys.readouterr().out.splitlines()
+    assert "killed (simulated), damaged" in first
+    assert "damaged" not in second

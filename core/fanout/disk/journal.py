@@ -27,7 +27,7 @@ from pathlib import Path
 from fanout.disk.blobs import Blobs
 from fanout.disk.codec import encode
 from fanout.disk.files import DISK, Files
-from fanout.disk.port import OnCommit, OnError, Waiters, is_durable
+from fanout.disk.port import OnCommit, OnError, is_durable
 from fanout.disk.reserve import Reserve, no_room
 from fanout.disk.segment import Segment, numbers
 from fanout.words.events import Event, Record
@@ -71,8 +71,7 @@ class Journal:
         self._files = files
         self._segment_bytes_max = segment_bytes_max
         self._blobs = Blobs(run_folder, files)
-        self._waiters = Waiters()
-        self._waiters.start_at(last_seq)
+        self._committed = last_seq
         self._changed = threading.Condition()
         # Below: shared with the thread, guarded by `_changed`.
         self._seq = last_seq
@@ -106,7 +105,7 @@ class Journal:
     @property
     def committed(self) -> int:
         """Number up to which all records are durable."""
-        return self._waiters.committed
+        return self._committed
 
     @property
     def failure(self) -> Exception | None:
@@ -133,15 +132,6 @@ class Journal:
             elif len(self._waiting) == 1:
                 self._changed.notify()
         return record
-
-    async def durable(self, seq: int) -> None:
-        """Return once record `seq` is durable, whatever its kind."""
-        with self._changed:
-            if seq > self._seq:
-                raise ValueError(f"record {seq} was not appended yet")
-            self._urgent = True
-            self._changed.notify()
-        await self._waiters.wait(seq)
 
     def retry(self) -> None:
         """Try again after an error, with everything that is not yet durable."""
@@ -241,7 +231,7 @@ class Journal:
         self._segment.sync()
         seq = self._unsynced[-1].seq
         self._unsynced.clear()
-        self._waiters.commit(seq)
+        self._committed = seq
         with suppress(RuntimeError):  # a loop that is closed has nobody to tell
             self._on_commit(seq)
 

@@ -25,7 +25,6 @@ from fanout.disk.files import DISK, Files, write_all, write_atomic
 from fanout.disk.plain import to_json
 from fanout.errors import UsageError
 
-DEFAULT = Path(".fanout")
 MANIFEST = "manifest.json"
 FORMAT = 1
 """Version of what a run folder looks like."""

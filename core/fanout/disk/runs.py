@@ -41,6 +41,7 @@ class RunSummary:
     size: int
     """Bytes on disk."""
     damaged: bool
+    """Its journal has records that cannot be read; `report` says which."""
 
 
 def summary(folder: Path) -> RunSummary:

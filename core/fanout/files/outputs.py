@@ -96,10 +96,6 @@ class OutputFolder:
         self.path = self._root.path
         """Absolute."""
 
-    def check_name(self, relative: str) -> str:
-        """Return an output's path in its one spelling. Raises `UsageError`."""
-        return "/".join(_names(relative))
-
     def write(self, relative: str, data: bytes) -> Written:
         """Write an output whole: beside, synced, renamed, the folder synced.
 

@@ -29,10 +29,11 @@ from fanout.script import loading
 from fanout.script.heartbeat import Heartbeat
 from fanout.script.idling import Idling
 from fanout.script.plain import jsonable
-from fanout.script.session import ScriptPort, Session, make_current
+from fanout.script.session import Session, make_current
 from fanout.script.sharing import ForcedExit, end_copy
 from fanout.words.clean import shortened
 from fanout.words.hiding import redact
+from fanout.words.orders import EnginePort
 
 TEXT_MAX = 4_000
 TRACEBACK_MAX = 100_000
@@ -75,7 +76,7 @@ class ScriptThread:
     def __init__(
         self,
         load: loading.LoadedScript,
-        port: ScriptPort,
+        port: EnginePort,
         options: ScriptOptions,
         on_end: Callable[[ScriptEnd], None],
     ) -> None:

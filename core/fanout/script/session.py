@@ -22,28 +22,17 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import PurePosixPath
-from typing import Protocol
 
 from fanout.errors import UsageError
 from fanout.script.tickets import Ticket, outcomes
 from fanout.words.budgets import Budget
 from fanout.words.model import MissingKind, RowId
-from fanout.words.orders import AgentOrder, ClientOrder, EnginePort, RowOutcome
+from fanout.words.orders import AgentOrder, EnginePort, RowOutcome
 
 CANCELLED = "cancelled by the script"
 NEVER_STARTED = "the script made it and never started it"
 
 NO_BUDGET = Budget()
-
-
-class ScriptPort(EnginePort, Protocol):
-    """What the script's side asks of the engine."""
-
-    def withdraw(self, rows: Sequence[RowId]) -> None:
-        """Declared rows that are known not to come: others came instead."""
-
-    def cancel_call(self, order: ClientOrder) -> None:
-        """The script no longer waits for this request."""
 
 
 @dataclass(slots=True)
@@ -57,7 +46,7 @@ class _Batch:
 class Session:
     """What the running script has claimed, and what it still waits for."""
 
-    def __init__(self, port: ScriptPort) -> None:
+    def __init__(self, port: EnginePort) -> None:
         self.port = port
         self.ending = False
         """The engine or the end of `main` decides about rows, not the script."""

@@ -121,14 +121,6 @@ class PromptCache:
         for prefix, lifetime in split.writes:
             self._entries[prefix] = _Entry(started_at + lifetime, lifetime)
 
-    def forget_expired(self, now: float) -> None:
-        """Drop what can no longer be read."""
-        self._entries = {
-            prefix: entry
-            for prefix, entry in self._entries.items()
-            if entry.expires_at > now
-        }
-
 
 def _chain(scope: str, blocks: Sequence[Block]) -> tuple[list[str], list[int]]:
     digest = hashlib.blake2b(scope.encode(), digest_size=16)

@@ -5,7 +5,6 @@ lets go of it to end it. The child's stderr goes to a file or nowhere, never to 
 terminal that a screen is drawn on.
 """
 
-import asyncio
 import contextlib
 import json
 import os
@@ -16,7 +15,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-START_SECONDS = 30.0
 STOP_SECONDS = 3.0
 
 
@@ -57,21 +55,6 @@ class SimulatedAccount:
             )
         return cls(told["url"], told["control"], told["profile"], told["limits"], child)
 
-    @classmethod
-    async def start_async(
-        cls,
-        profile: str = "evaluation",
-        seed: int = 0,
-        extra: dict[str, Any] | None = None,
-        *,
-        port: int = 0,
-        stderr: Path | None = None,
-    ) -> Self:
-        """The same without holding an event loop up."""
-        return await asyncio.to_thread(
-            cls.start, profile, seed, extra, port=port, stderr=stderr
-        )
-
     @property
     def pid(self) -> int:
         """The child's process id."""
@@ -85,10 +68,6 @@ class SimulatedAccount:
     def stop(self) -> None:
         """End the child; harmless if it has ended."""
         _end(self._child)
-
-    async def stop_async(self) -> None:
-        """The same without holding an event loop up."""
-        await asyncio.to_thread(self.stop)
 
     def state(self, requests: int = 200) -> dict[str, Any]:
         """The account's own truth, with the last `requests` one by one."""
@@ -127,17 +106,6 @@ class SimulatedAccount:
         _trace: TracebackType | None,
     ) -> None:
         self.stop()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        await self.stop_async()
 
 
 def _spawn(

@@ -5,7 +5,7 @@ from typing import Any
 
 from fanout.disk.codec import decode, encode
 from fanout.disk.harvest import Harvest
-from fanout.disk.port import OnCommit, OnError, Waiters, is_durable
+from fanout.disk.port import OnCommit, OnError, is_durable
 from fanout.disk.reading import Where
 from fanout.words.events import Event, Record
 
@@ -46,13 +46,12 @@ class MemoryJournal:
         self._waiting: list[Record] = []
         self._told = False
         self._closed = False
-        self._waiters = Waiters()
-        self._waiters.start_at(last_seq)
+        self._committed = last_seq
 
     @property
     def committed(self) -> int:
         """Number up to which all records are durable."""
-        return self._waiters.committed
+        return self._committed
 
     @property
     def failure(self) -> Exception | None:
@@ -73,12 +72,6 @@ class MemoryJournal:
         if is_durable(event):
             self._commit()
         return record
-
-    async def durable(self, seq: int) -> None:
-        """Return once record `seq` is durable, whatever its kind."""
-        if seq > self.committed:
-            self._commit()
-        await self._waiters.wait(seq)
 
     def retry(self) -> None:
         """Try again after an error."""
@@ -110,7 +103,7 @@ class MemoryJournal:
         self.lines += [encode(record) for record in self._waiting]
         seq = self._waiting[-1].seq
         self._waiting.clear()
-        self._waiters.commit(seq)
+        self._committed = seq
         self._on_commit(seq)
 
 

@@ -1,1 +1,1 @@
-"""The vocabulary: nouns, facts, effects and what a screen may read."""
+"""The vocabulary: nouns, facts, commands and what a screen may read."""

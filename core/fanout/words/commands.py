@@ -1,12 +1,11 @@
 """What may be asked of the engine, in the imperative.
 
-Keys, signals and scripts send these; only the engine acts on them. `effects`
-are what its decisions ask of the world in turn.
+Keys, signals and scripts send these; only the engine acts on them.
 """
 
 from dataclasses import dataclass
 
-from fanout.words.model import Need, RowId
+from fanout.words.model import RowId
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,22 +113,3 @@ Command = (
     | KeepBudget
     | Export
 )
-
-
-@dataclass(frozen=True, slots=True)
-class StartCall:
-    """An effect: send this row's next call."""
-
-    row: RowId
-    call: int
-    need: Need
-
-
-@dataclass(frozen=True, slots=True)
-class LookAgain:
-    """An effect: plan again at this monotonic second at the latest."""
-
-    at: float
-
-
-Effect = StartCall | LookAgain

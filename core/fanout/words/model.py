@@ -101,7 +101,6 @@ class Cause(StrEnum):
     """A client's row between two calls of the script."""
     DISK = "the disk"
     """The journal cannot be written; nothing is sent that could not be kept."""
-    LOOKUP = "looking up earlier work"
     GATHERING = "gathers for a batch"
     ANSWER = "waits for your answer"
     """What it will cost was said; somebody is asked whether it may."""

@@ -188,11 +188,6 @@ class BatchWatch:
 
         self._spawn(held, self._line.read(known.id, deliver))
 
-    def lines_came(self, held: Held, message: BatchRead) -> None:
-        """Some results."""
-        if message.step == held.step:
-            self._results.take(held, list(message.lines))
-
     # -- what came back ------------------------------------------------------
 
     def came(self, held: Held, told: Any) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from core.disk.commits import Acknowledged
 from core.disk.journals import (
     append_all,
     assert_holds,
@@ -86,9 +87,10 @@ def test_segments_rotate_and_are_sealed(tmp_path: Path) -> None:
     records = [r for r in story_of(3, 300) if r.life == 1]
     journal = Journal(tmp_path, life=1, segment_bytes_max=2_000)
     journal.start()
-    for record in records:
-        append_all(journal, [record])
-        time.sleep(0.0005)
+    for at in range(0, len(records), 5):
+        append_all(journal, records[at : at + 5])
+        journal.retry()
+        wait_for(lambda: journal.committed == journal._seq)
     journal.close()
     segments = sorted((tmp_path / "journal").iterdir())
     assert len(segments) > 2
@@ -100,13 +102,13 @@ def test_segments_rotate_and_are_sealed(tmp_path: Path) -> None:
 async def test_many_producers_share_one_sync(tmp_path: Path) -> None:
     """Batches form by themselves while the disk is busy, off the loop."""
     files = SlowSync()
-    journal = Journal(tmp_path, life=1, files=files)
-    journal.start()
+    waits = Acknowledged(tmp_path, files)
+    journal = waits.journal
 
     async def produce() -> None:
         for _ in range(5):
             record = journal.append(DONE, 1.0)
-            await journal.durable(record.seq)
+            await waits.durable(record.seq)
             assert journal.committed >= record.seq
 
     async with asyncio.TaskGroup() as group:
@@ -116,13 +118,6 @@ async def test_many_producers_share_one_sync(tmp_path: Path) -> None:
     assert files.syncs <= 30
     assert files.thread == "fanout-journal"
     assert fold(tmp_path).tail.last_seq == 200
-
-
-@pytest.mark.anyio
-async def test_an_idle_fact_can_be_waited_for_too(journal: Journal) -> None:
-    await journal.durable(journal.append(NOTE, 1.0).seq)
-    with pytest.raises(ValueError, match="not appended"):
-        await journal.durable(99)
 
 
 def test_an_idle_fact_is_written_soon_without_a_sync(tmp_path: Path) -> None:
@@ -356,8 +351,7 @@ def test_the_facts_of_one_row_are_found_among_all(tmp_path: Path) -> None:
         assert list(records_of(tmp_path, row)) == of_row
 
 
-@pytest.mark.anyio
-async def test_the_journal_in_memory_behaves_the_same() -> None:
+def test_the_journal_in_memory_behaves_the_same() -> None:
     told: list[int] = []
     troubles: list[Exception] = []
     journal = MemoryJournal(on_commit=told.append, on_error=troubles.append)
@@ -366,7 +360,10 @@ async def test_the_journal_in_memory_behaves_the_same() -> None:
     for record in records:
         if record.life == 1:
             assert journal.append(record.event, record.at) == record
-    await journal.durable(journal.append(NOTE, 9.0).seq)
+    last = journal.append(NOTE, 9.0)
+    assert journal.committed < last.seq
+    journal.retry()
+    assert journal.committed == last.seq
     first = [r for r in records if r.life == 1]
     assert list(journal.records())[:-1] == first
     assert vars(state_of(journal.records())) != vars(story.state)

@@ -278,6 +278,7 @@ def test_runs_are_listed_with_how_they_stand(tmp_path: Path) -> None:
     assert listed[0].counts.expected > 0
     assert listed[0].size > 1_000
     assert listed[2].counts.expected == 0
+    assert not any(run.damaged for run in listed)
 
 
 @pytest.mark.parametrize("seed", range(6))

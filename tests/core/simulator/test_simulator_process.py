@@ -85,16 +85,6 @@ def test_stderr_goes_to_the_file_given(tmp_path: Path) -> None:
     assert "cannot read profile 'nowhere.toml'" in log.read_text()
 
 
-@pytest.mark.anyio
-async def test_it_starts_and_stops_from_async_code() -> None:
-    async with await SimulatedAccount.start_async(
-        "demo", extra={"limits": {"requests": 7}}
-    ) as account:
-        assert account.limits["requests"] == 7
-        assert account.is_running
-    assert not account.is_running
-
-
 def test_connections_can_be_refused_for_a_while(account: SimulatedAccount) -> None:
     account.set(refuse_connections_seconds=0.6)
     refused = 0

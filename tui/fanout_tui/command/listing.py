@@ -73,6 +73,8 @@ def _columns(run: RunSummary) -> tuple[str, ...]:
     usage = run.totals.useful + run.totals.wasted
     when = datetime.fromtimestamp(run.last_at).astimezone()
     state = f"{run.state} (simulated)" if run.simulated else run.state
+    if run.damaged:
+        state += ", damaged"
     return (
         run.id,
         state,

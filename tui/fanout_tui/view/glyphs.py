@@ -48,7 +48,6 @@ class Glyphs:
     mark: str = "*"
     more: str = "…"
     dash: str = "—"
-    dot: str = "·"
     rule: str = "─"
     wall: str = "│"
     go: str = "▶"
@@ -93,7 +92,6 @@ ASCII = replace(
     cursor=">",
     more="~",
     dash="-",
-    dot="-",
     rule="-",
     wall="|",
     go=">",

@@ -74,12 +74,6 @@ class Picking:
             self._index = max(0, min(index, len(self.order) - 1))
             self._cursor = self.order[self._index]
 
-    def pick(self, row: RowId) -> None:
-        """Pick a row by name, if it is listed."""
-        found = self._find(row)
-        if found is not None:
-            self.go(found)
-
     def narrow(self, listing: Listing) -> None:
         """List other rows; the picked one stays picked if it is among them."""
         self.listing = listing

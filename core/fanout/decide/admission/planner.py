@@ -78,7 +78,6 @@ class _Round:
     knock: bool
     starts: list[Ticket] = field(default_factory=list)
     gates: dict[str, Block] = field(default_factory=dict)
-    drafts: dict[str, Draft] = field(default_factory=dict)
     places: dict[str, Iterator[Ticket]] = field(default_factory=dict)
 
 
