@@ -8,9 +8,11 @@ Every record comes with its lines and its bytes as they stand in the file; what 
 none comes as a `Fault`. One record is held at a time.
 """
 
+import codecs
 import csv
 import hashlib
 import json
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ from fanout.files.safepath import Refused, Root
 JSON_LINES = frozenset({".jsonl", ".ndjson"})
 TABLES = frozenset({".csv", ".tsv"})
 MAX_RECORD_BYTES = 64 * 1024 * 1024
+UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SNIFFED_BYTES = 64 * 1024
 
 
@@ -83,6 +86,12 @@ def opened(root: Root, name: str) -> Iterator[BinaryIO]:
             hint="give a file that exists and may be read",
         ) from error
     with open(descriptor, "rb") as file:  # noqa: PTH123  a descriptor
+        if file.read(2) in UTF16:
+            raise UsageError(
+                f"`{root.absolute((name,))}` is UTF-16",
+                hint="save it as UTF-8; `iconv -f UTF-16 -t UTF-8` does that",
+            )
+        file.seek(0)
         yield file
 
 
@@ -117,15 +126,72 @@ class _Feed:
     def __init__(self, lines: Iterator[Line]) -> None:
         self.taken: list[Line] = []
         self._lines = lines
+        self._back = deque[Line]()
 
     def __iter__(self) -> "_Feed":
         return self
 
     def __next__(self) -> str:
-        line = next(self._lines)
+        line = self._back.popleft() if self._back else next(self._lines)
         self.taken.append(line)
-        text = line.data.decode(errors="surrogateescape")
-        return text.removeprefix("\ufeff") if line.number == 1 else text
+        return _text(line)
+
+    def give_back(self) -> Line:
+        """Have all lines but the first read once more; returns that one."""
+        first, *rest = self.taken
+        self._back.extendleft(reversed(rest))
+        self.taken = [first]
+        return first
+
+
+def _text(line: Line) -> str:
+    text = line.data.decode(errors="surrogateescape")
+    return text.removeprefix("\ufeff") if line.number == 1 else text
+
+
+class _Rows:
+    """Reads row by row; a quote that stands alone costs the row it stands in.
+
+    Left to itself `csv` takes everything up to the next quote, or to the end of the
+    file, for one cell.
+    """
+
+    def __init__(self, feed: _Feed, dialect: type[csv.Dialect]) -> None:
+        self.feed = feed
+        self._dialect = dialect
+        self._reader = csv.reader(feed, dialect, strict=True)
+
+    def next(self) -> list[str] | Fault | None:
+        """Return the next row's cells; None behind the last one."""
+        feed = self.feed
+        feed.taken.clear()
+        try:
+            return next(self._reader)
+        except StopIteration:
+            return None
+        except csv.Error as error:
+            alone = len(feed.taken) == 1
+            first = feed.give_back()
+            text = _text(first)
+            if alone and text.count('"') % 2 == 0:
+                return self._leniently(first, text)
+            return Fault(first.number, f"not CSV: {_why(error, text)}")
+
+    def _leniently(self, line: Line, text: str) -> list[str] | Fault:
+        """Take a row in which something stands behind a closing quote."""
+        try:
+            return next(csv.reader([text], self._dialect))
+        except csv.Error as error:
+            return Fault(line.number, f"not CSV: {_why(error, text)}")
+
+
+def _why(error: csv.Error, text: str) -> str:
+    """Say what is wrong with a row that begins with this line."""
+    if text.count('"') % 2:
+        return "a quote in this row stands alone"
+    if "\r" in text.removesuffix("\n").removesuffix("\r"):
+        return "lines end in CR alone"
+    return str(error)
 
 
 def _table(file: BinaryIO, name: str) -> tuple[Piece | None, Iterator[Record | Fault]]:
@@ -133,15 +199,20 @@ def _table(file: BinaryIO, name: str) -> tuple[Piece | None, Iterator[Record | F
     start = file.read(_SNIFFED_BYTES)
     file.seek(0)
     feed = _Feed(_lines(file, name))
-    reader = csv.reader(feed, _dialect(start, name))
-    names: list[str] = []
-    for names in reader:
-        if names:
-            break
-        feed.taken.clear()
-    if not names:
+    rows = _Rows(feed, _dialect(start, name))
+    names: list[str] | Fault | None = []
+    while names == []:
+        names = rows.next()
+    if names is None:
         return None, iter(())
+    reason = names.reason if isinstance(names, Fault) else None
     head = _joined(feed, names)
+    if reason := reason or _not_text(head.data):
+        raise UsageError(
+            f"the header of `{name}` (line {head.first}) cannot be read: {reason}",
+            hint="save the table as UTF-8, with LF or CRLF at the ends of its lines",
+        )
+    assert isinstance(names, list), "checked above"
     piece = Piece(
         path=name,
         start_line=head.first,
@@ -153,7 +224,7 @@ def _table(file: BinaryIO, name: str) -> tuple[Piece | None, Iterator[Record | F
         offset=head.offset,
         records=True,
     )
-    return piece, _rows(reader, feed, names)
+    return piece, _records(rows, names)
 
 
 def _dialect(start: bytes, name: str) -> type[csv.Dialect]:
@@ -169,17 +240,12 @@ def _dialect(start: bytes, name: str) -> type[csv.Dialect]:
     return Told
 
 
-def _rows(reader: Any, feed: _Feed, names: Sequence[str]) -> Iterator[Record | Fault]:
-    while True:
-        feed.taken.clear()
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            yield Fault(feed.taken[-1].number, f"not CSV: {error}")
+def _records(rows: _Rows, names: Sequence[str]) -> Iterator[Record | Fault]:
+    while (cells := rows.next()) is not None:
+        if isinstance(cells, Fault):
+            yield cells
             continue
-        record = _joined(feed, dict(zip(names, cells, strict=False)))
+        record = _joined(rows.feed, dict(zip(names, cells, strict=False)))
         if reason := _not_text(record.data):
             yield Fault(record.first, reason)
         elif cells:
