@@ -4,8 +4,8 @@ Keys and the base URL come from the environment alone, never from files of the
 working directory; with `--simulate` every real credential is ignored.
 """
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +17,11 @@ from fanout.words.hiding import hide
 from fanout.world.credentials import Credentials, without_user
 
 OFFICIAL = "https://api.anthropic.com"
+LOOPBACK = "127.0.0.1"
+NOWHERE = f"http://{LOOPBACK}:9"
+"""Nobody answers there: what a dry run would send does not go out."""
+KEPT = frozenset({"ANTHROPIC_MODEL", "ANTHROPIC_LOG"})
+"""What of the SDK's environment names no account."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +88,29 @@ def reach(
         simulated=False,
         account=f"{base_url} {sha256((key or token or '').encode()).hexdigest()[:12]}",
     )
+
+
+@contextmanager
+def own_clients_at(url: str, environ: MutableMapping[str, str]) -> Iterator[None]:
+    """Have a client that the script makes itself call `url`, and no real account.
+
+    Nothing of a real one stays in `environ` meanwhile: neither keys nor addresses,
+    also not those of other clouds.
+    """
+    known = dict(environ)
+    for name in known:
+        if name.startswith("ANTHROPIC_") and name not in KEPT:
+            del environ[name]
+    environ["ANTHROPIC_BASE_URL"] = url
+    environ["ANTHROPIC_API_KEY"] = "simulated"
+    # Proxies of the environment would take calls to loopback as well.
+    for name in ("NO_PROXY", "no_proxy"):
+        environ[name] = ",".join(filter(None, (known.get(name), LOOPBACK)))
+    try:
+        yield
+    finally:
+        environ.clear()
+        environ.update(known)
 
 
 def planned(config: Config, environ: Mapping[str, str]) -> Access:

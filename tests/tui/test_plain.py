@@ -101,6 +101,16 @@ def test_run_wide_changes_are_said_once() -> None:
     ]
 
 
+def test_lines_that_are_no_longer_held_are_counted() -> None:
+    scene = replace(running(), log=())
+    line = LogLine(number=2_001, at=NOW, level="info", text="the next")
+    lines = said(scene, replace(scene, log=(line,)))
+    assert any("2000 lines of the log came before these" in text for text in lines)
+    more = replace(line, number=2_002, text="one more")
+    news = said(replace(scene, log=(line,)), replace(scene, log=(line, more)))
+    assert news == ["one more"]
+
+
 def test_the_beginning_and_the_end() -> None:
     lines: list[str] = []
     output = PlainOutput(lines.append, Clock())

@@ -1,6 +1,7 @@
 """What a screen shows of a run beside its state: the log, and what was observed."""
 
 from collections import deque
+from itertools import islice
 
 from fanout.decide.logline import describe
 from fanout.words.ahead import Forecasted
@@ -15,11 +16,17 @@ LOG_LINES = 1_000
 class Shown:
     """Takes in a run's records; holds the newest lines and the newest observation."""
 
-    def __init__(self) -> None:
-        self.log: deque[LogLine] = deque(maxlen=LOG_LINES)
+    def __init__(self, keep: int = LOG_LINES) -> None:
+        """`keep`: so many lines are held."""
+        self.log: deque[LogLine] = deque(maxlen=keep)
         self.lines = 0
         """Lines there were, also those that are no longer held."""
         self.observed: Observed | None = None
+
+    def newest(self, after: int) -> tuple[LogLine, ...]:
+        """Return what a screen scrolls back, and all that came after line `after`."""
+        count = max(LOG_LINES, self.lines - after)
+        return tuple(islice(reversed(self.log), count))[::-1]
 
     def take_in(self, record: Record) -> None:
         """Learn from one record."""

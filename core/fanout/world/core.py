@@ -33,6 +33,9 @@ from fanout.words.model import Cause, RowId
 from fanout.words.snapshot import Gate, Live
 from fanout.world.clock import Clock
 
+LOG_LINES_HELD = 100_000
+"""A script that prints more than this between two snapshots outruns plain output."""
+
 
 class Store(Protocol):
     """Where records go; `fanout.disk.journal` and its twin in memory."""
@@ -83,7 +86,7 @@ class Core:
         self.decision = Decision(starts=(), gates={}, look_again=None)
         """The last plan: what the screen says about waits."""
         self.live: dict[RowId, Live] = {}
-        self.shown = Shown()
+        self.shown = Shown(LOG_LINES_HELD)
         """The newest lines of the log."""
         self.flying: set[RowId] = set()
         """Rows with a call, tools or a check under way."""

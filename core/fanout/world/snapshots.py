@@ -41,6 +41,9 @@ class Publisher:
         self.outlook: Callable[[], Forecast] = Forecast
         """What is left to do; set by whoever knows."""
         self._seen: tuple[float, Forecast] | None = None
+        self._told = (0, 0)
+        """Last lines of the log in the two snapshots handed out last. The newer one
+        may be replaced before anybody has seen it, so the next repeats its lines."""
         self.shorts: Callable[[], tuple[Short, ...]] = tuple
         """What is asked about budgets; set by whoever asks."""
         self.phase_budgets: Callable[[], dict[str, BudgetView]] = dict
@@ -66,6 +69,8 @@ class Publisher:
         seq, snapshot = self._held
         if core.store.committed >= seq or core.trouble:
             self.latest, self._held = snapshot, None
+            last = snapshot.log[-1].number if snapshot.log else 0
+            self._told = (self._told[1], last)
 
     def crash(self) -> None:
         """Show what the journal will tell: nobody works on the run any more."""
@@ -96,7 +101,7 @@ class Publisher:
             gates=gates,
             ceiling=ceiling,
             totals=state.totals,
-            log=tuple(core.shown.log),
+            log=core.shown.newest(self._told[0]),
             end=ended(state, self.info) or broken_off(word, self.info, state.counts),
             disk=core.disk,
             again=dict(state.again),

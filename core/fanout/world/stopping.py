@@ -34,6 +34,10 @@ DISK_SECONDS_MAX = 3.0
 """How long a stop at once waits for a disk that does not answer."""
 MAIN_ENDED = frozenset({"returned", "incomplete"})
 """Ends of a script that was heard to its end."""
+NOTHING_ASKED = (
+    "the script asked for nothing: calls of a client of its own are neither paced nor "
+    "kept; `fanout.client()` makes rows of them"
+)
 STOP_KINDS = {
     "budget": MissingKind.BUDGET,
     "account": MissingKind.ACCOUNT,
@@ -221,6 +225,8 @@ class Stopping:
             complete=complete,
             accepted=bool(holes) and accepted and code == COMPLETE,
         )
+        if not state.rows and script.outcome == "returned":
+            core.record(Noted(source="engine", text=NOTHING_ASKED))
         for phase in self._tolerance.by_phase:
             if phase not in state.phases:
                 text = f"--allow-missing names the phase {phase}, which there was not"

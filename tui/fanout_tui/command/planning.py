@@ -6,13 +6,14 @@ be sent, not even by a defect.
 """
 
 import json
+import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fanout.account import Access, planned
+from fanout.account import NOWHERE, Access, own_clients_at, planned
 from fanout.decide.ending import COMPLETE, DEFECT, SCRIPT_RAISED, SIGNALS, USAGE
 from fanout.errors import UsageError
 from fanout.life import Life, Setting
@@ -40,6 +41,7 @@ def run_dry(options: Options, environ: Mapping[str, str]) -> int:
         config = options.config
         loaded = locate(config.script, config.arguments)
         access = planned(config, environ)
+        stack.enter_context(own_clients_at(NOWHERE, os.environ))
         aside = Path(stack.enter_context(TemporaryDirectory(prefix="fanout-dry-")))
         own = replace(config, run_dir=aside, out_dir=None, resume=None)
         place = open_place(own, access.endpoint, VERSION, clock)

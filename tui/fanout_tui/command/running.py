@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fanout.account import reach
+from fanout.account import own_clients_at, reach
 from fanout.decide.ended import finish_command, named
 from fanout.decide.ending import DEFECT, SCRIPT_RAISED, SIGNALS, USAGE
 from fanout.errors import UsageError
@@ -95,6 +95,9 @@ def _run(
         if screen:
             _begin_import()
         access = reach(config, environ, stack, account)
+        if access.simulated:
+            url = access.credentials.base_url
+            stack.enter_context(own_clients_at(url, os.environ))
         place = open_place(config, access.endpoint, VERSION, clock)
         stack.callback(place.lock.release)
         life = Life(

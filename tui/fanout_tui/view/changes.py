@@ -12,6 +12,7 @@ from typing import Any
 from fanout.words.ahead import Forecasted
 from fanout.words.model import Row, Status
 from fanout.words.snapshot import PoolView, Snapshot
+from fanout_tui.text import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,9 @@ def _ended(after: Snapshot) -> Change:
 def _notes(before: Snapshot | None, after: Snapshot) -> Iterator[Change]:
     """What the script and the engine said; facts are told by themselves."""
     last = before.log[-1].number if before and before.log else 0
+    if after.log and (lost := after.log[0].number - last - 1) > 0:
+        text = f"{plural(lost, 'line')} of the log came before these: the journal has"
+        yield Change("note", after.at, data={"level": "info", "text": f"{text} them"})
     for entry in after.log:
         if entry.number > last and entry.said:
             data = {"level": entry.level, "text": entry.text}
