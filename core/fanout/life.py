@@ -20,7 +20,7 @@ from fanout.decide.admission.account import Account
 from fanout.decide.admission.estimate import Estimator
 from fanout.decide.batching import LIVE
 from fanout.decide.budget import Purses
-from fanout.decide.pools import pool_of
+from fanout.decide.models import pool_of
 from fanout.decide.pricing import as_json
 from fanout.decide.run_state import RUN
 from fanout.decide.spent import purses_of

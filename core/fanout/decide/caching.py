@@ -7,29 +7,19 @@ writer's response has begun, and a cold start of forty agents at once would pay
 for it forty times.
 
 Below the model's minimum nothing is cached, without a word; then no agent waits.
-Figures as published for late 2026.
 """
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fanout.decide.models import facts_of
+
 BYTES_PER_TOKEN = 3.6
 """Of system texts and tool definitions; low, so that a near miss is not waited for."""
-UNKNOWN_MINIMUM = 4_096
 MARK = {"type": "ephemeral"}
-
-_DATED = re.compile(r"-20\d{6}$")
-_MINIMA = (
-    (re.compile(r"^claude-(opus|fable)-5"), 512),
-    (re.compile(r"^claude-(sonnet|haiku)-5"), 1_024),
-    (re.compile(r"^claude-opus-4-8"), 1_024),
-    (re.compile(r"^claude-sonnet-4-[56]"), 1_024),
-    (re.compile(r"^claude-opus-4-7"), 2_048),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +32,6 @@ class Prefix:
     """Estimated, and not above what it is."""
 
 
-def minimum(model: str) -> int:
-    """Return the fewest tokens of a prefix that the model's cache takes."""
-    base = _DATED.sub("", model)
-    for pattern, tokens in _MINIMA:
-        if pattern.match(base):
-            return tokens
-    return UNKNOWN_MINIMUM
-
-
 def prefix_of(opening: Mapping[str, Any]) -> Prefix | None:
     """Return the prefix of an agent's requests; None when it would not be cached."""
     shared = (opening.get("tools") or [], opening.get("system") or "")
@@ -58,7 +39,7 @@ def prefix_of(opening: Mapping[str, Any]) -> Prefix | None:
         errors="replace"
     )
     tokens = int(len(data) / BYTES_PER_TOKEN)
-    if tokens < minimum(opening["model"]):
+    if tokens < facts_of(opening["model"]).cache_from:
         return None
     digest = hashlib.sha256(opening["model"].encode() + b"\0" + data)
     return Prefix(digest.hexdigest()[:16], tokens)

@@ -1,22 +1,20 @@
 """Dollars per token by model; an unknown price is None, never 0.
 
-The built-in table is `prices.toml` beside this file, a part of the package that is
-read with it, once. A life's table is that with what the settings say of single
-models laid over it. It is journaled whole at the life's start (`as_json`,
-`from_json`), so that a replay comes to the same dollars, also by a later version.
+The built-in table is that of `models.toml`. A life's table is that with what the
+settings say of single models laid over it. It is journaled whole at the life's start
+(`as_json`, `from_json`), so that a replay comes to the same dollars, also by a later
+version.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from importlib.resources import files
 from typing import Any
 
+from fanout.decide.models import TABLE, undated
 from fanout.words.model import Usage
 from fanout.words.prices import Price, Prices
 
 _MILLION = 1_000_000
-_DATE_DIGITS = len("20251001")
 
 
 def as_json(prices: Prices) -> dict[str, Any]:
@@ -43,9 +41,8 @@ def from_json(table: Mapping[str, Any]) -> Prices:
     )
 
 
-BUILT_IN = from_json(
-    tomllib.loads(files(__package__).joinpath("prices.toml").read_text("utf-8"))
-)
+_PRICED = {name: one for name, one in TABLE["models"].items() if "input" in one}
+BUILT_IN = from_json({**TABLE, "models": _PRICED})
 
 
 def overridden(prices: Prices, by: Mapping[str, Price]) -> Prices:
@@ -58,11 +55,7 @@ def overridden(prices: Prices, by: Mapping[str, Price]) -> Prices:
 def price_of(model: str, prices: Prices) -> Price | None:
     """Return a model's price; dated ids (`…-20251001`) share their model's."""
     found = prices.models.get(model)
-    if found is not None:
-        return found
-    base, _, date = model.rpartition("-")
-    dated = date.isdigit() and len(date) == _DATE_DIGITS
-    return prices.models.get(base) if dated else None
+    return prices.models.get(undated(model)) if found is None else found
 
 
 def dollars(model: str, usage: Usage, prices: Prices) -> float | None:

@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import pytest
-
-from fanout.decide.caching import minimum, prefix_of
+from fanout.decide.caching import prefix_of
 from fanout.decide.conversation import Conversation, request
 
 
@@ -24,22 +22,6 @@ def opening(**changes: Any) -> dict[str, Any]:
 
 
 TOOL = {"name": "read", "description": "d" * 8_000, "input_schema": {"type": "object"}}
-
-
-@pytest.mark.parametrize(
-    ("model", "tokens"),
-    [
-        ("claude-opus-5", 512),
-        ("claude-opus-5-5", 512),
-        ("claude-sonnet-5", 1_024),
-        ("claude-sonnet-4-5-20250929", 1_024),
-        ("claude-opus-4-7", 2_048),
-        ("claude-haiku-4-5", 4_096),
-        ("somebody-elses", 4_096),
-    ],
-)
-def test_a_models_minimum(model: str, tokens: int) -> None:
-    assert minimum(model) == tokens
 
 
 def test_a_short_prefix_is_not_waited_for() -> None:

@@ -11,7 +11,7 @@ from fanout.decide.admission.estimate import Estimator
 from fanout.decide.budget import Purses
 from fanout.decide.ended import ended
 from fanout.decide.ending import Tolerance
-from fanout.decide.pools import pool_of
+from fanout.decide.models import pool_of
 from fanout.decide.pricing import BUILT_IN
 from fanout.decide.run_state import RunState
 from fanout.decide.selection import EVERYTHING, Selection

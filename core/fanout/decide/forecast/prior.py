@@ -8,8 +8,8 @@ prompt cache as far as it is long enough.
 from dataclasses import dataclass
 
 from fanout.decide.admission.estimate import OUTPUT_PRIOR, TOKENS_PER_BYTE
-from fanout.decide.caching import minimum
 from fanout.decide.forecast.sample import Use
+from fanout.decide.models import facts_of
 from fanout.words.forecast import Range
 
 TURNS = Range(2.0, 4.0, 10.0)
@@ -77,7 +77,7 @@ def _one(
     again = (turns - 1) * first + (turns - 1) * max(0.0, turns - 2) / 2 * (
         answer + RESULTS_A_TURN
     )
-    cached = kind.tools and first >= minimum(kind.model)
+    cached = kind.tools and first >= facts_of(kind.model).cache_from
     values = [0.0] * len(Use)
     values[Use.CACHE_WRITE if kind.tools else Use.INPUT] = first + grown
     values[Use.CACHE_READ if cached else Use.INPUT] += again
