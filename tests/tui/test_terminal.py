@@ -296,3 +296,27 @@ def test_being_continued_starts_no_second_reader(start: Start) -> None:
     output = terminal.read_until(b"END\r\n")
     assert output.count(b"ChangeCeiling") == 1
     assert terminal.wait() == 0
+
+
+def test_being_continued_after_the_screen_is_closed_does_nothing(start: Start) -> None:
+    """`timeout` sends `SIGCONT` behind every signal that it passes on."""
+    code = SCREEN.replace(RUN, RUN_AND_GO_ON)
+    terminal = start(code)
+    terminal.read_until(b"bottleneck")
+    terminal.type(b"q")
+    terminal.read_until(b"leave the run?")
+    terminal.type(b"b")
+    output = terminal.read_until(b"END\r\n")
+    assert output.count(ALT_ON) == output.count(ALT_OFF) == 1
+    assert b"Traceback" not in output
+    assert terminal.wait() == 0
+
+
+RUN = "left = run_screen(handle, clock=lambda: NOW, make=make)"
+RUN_AND_GO_ON = """
+from fanout_tui.stdio import Stdio
+with Stdio(handle.send) as stdio:
+    left = run_screen(handle, clock=lambda: NOW, make=make, stdio=stdio)
+    for _ in range(2):
+        os.kill(os.getpid(), signal.SIGCONT)
+"""

@@ -2,17 +2,21 @@
 
 Three more things differ from Textual's: a terminal that is gone is written to in
 vain instead of killing the writer thread (its queue would fill up and hold the
-app); `SIGCONT`, which the kernel sends with every hang-up, does not start a
-second reader; and the terminal knows whether somebody still has it.
+app); `SIGCONT`, which the kernel sends with every hang-up and `timeout` with every
+signal, starts no second reader, and nothing once the screen is closed; and the
+terminal knows whether somebody still has it.
 """
 
 import os
+import signal
 from typing import Any
 
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 
 from fanout_tui.stdio import Terminal
+
+STOPPED = (signal.SIGTSTP, signal.SIGCONT)
 
 
 class Sink:
@@ -49,6 +53,7 @@ def driver_for(terminal: Terminal) -> type[Driver]:
         """Draws on, and reads from, the terminal's own descriptors."""
 
         def __init__(self, *args: Any, **options: Any) -> None:
+            self._before = list(map(signal.getsignal, STOPPED))
             super().__init__(*args, **options)
             self._file: Any = Sink(terminal)
             self.fileno = terminal.source
@@ -74,5 +79,7 @@ def driver_for(terminal: Terminal) -> type[Driver]:
             """Give it back: what was written is flushed by now."""
             super().close()
             terminal.clean = True
+            # Whoever is stopped and continued from now on has no screen to resume.
+            list(map(signal.signal, STOPPED, self._before))
 
     return TerminalDriver
