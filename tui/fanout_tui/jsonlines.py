@@ -45,6 +45,9 @@ class JsonLines:
         for change in ended:
             self._put(as_object(change))
 
+    def every_wait(self, snapshot: Snapshot) -> None:
+        """Nothing to add: why rows wait stands in their events."""
+
     def close(self, snapshot: Snapshot) -> None:
         """Write what is left to say; `end` is the last line."""
         self.update(snapshot)

@@ -12,19 +12,7 @@ from fanout.version import VERSION
 from fanout_tui.command import options as reading
 from fanout_tui.command.say import Ended, problem, whole_descriptors, write
 from fanout_tui.command.settings import parse, read_layers
-
-USAGE_OF = {
-    "demo": "demo [--no-tui | --json] [--ascii] [--report FILE]",
-    "check": "check script.py [script arguments]",
-    "runs": "runs [--delete RUN [--yes]] [--run-dir DIR]",
-    "report": "report [RUN] [--format json|md|csv|html] [--run-dir DIR]",
-    "resume": "resume [options] RUN",
-    "watch": "watch [RUN] [--no-tui | --json | --browser [--port N]] [--ascii] "
-    "[--run-dir DIR]",
-    "replay": "replay [RUN] [--ascii] [--run-dir DIR]",
-    "config": "config [options] [--json]",
-    "simulate": "simulate [--profile NAME|FILE] [--port N] [--seed N]",
-}
+from fanout_tui.command.usage import USAGE_OF, usage
 
 Verb = Callable[[Sequence[str], Mapping[str, str]], int]
 
@@ -53,10 +41,10 @@ def entry(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> 
 
 
 def _dispatch(arguments: list[str], environ: Mapping[str, str]) -> int:
-    if arguments and arguments[0] in reading.VERBS:
+    if arguments and arguments[0] in USAGE_OF:
         verb = _verb(arguments[0])
         if {"-h", "--help"} & set(arguments[1:2]):
-            write(f"usage: fanout-tui {USAGE_OF[arguments[0]]}\n\n{verb.__doc__}")
+            write(f"usage: {usage(arguments[0])}\n\n{verb.__doc__}")
             return COMPLETE
         return verb(arguments[1:], environ)
     space = parse(reading.parser(), arguments, read_layers(environ, Path.cwd()))

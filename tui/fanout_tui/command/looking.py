@@ -3,15 +3,14 @@
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from fanout.decide.ending import COMPLETE, INCOMPLETE
 from fanout.disk.rundir import read_manifest
 from fanout.errors import UsageError
 from fanout.words.snapshot import Snapshot
 from fanout.world.clock import SystemClock
+from fanout_tui.command.lines import output_of
 from fanout_tui.command.running import on_a_terminal
-from fanout_tui.command.say import write
 from fanout_tui.viewing import Replayed, Watched
 
 POLL_SECONDS = 0.2
@@ -82,7 +81,12 @@ def _show_in_browser(run: Watched) -> None:
     FanoutApp(run, clock=SystemClock().awake, viewing=run).run()
 
 
-def _show(run: Any, environ: Mapping[str, str], *, ascii: bool) -> None:  # noqa: A002
+def _show(
+    run: Watched | Replayed,
+    environ: Mapping[str, str],
+    *,
+    ascii: bool,  # noqa: A002
+) -> None:
     # Half a second of import.
     from fanout_tui.launch import run_screen  # noqa: PLC0415
     from fanout_tui.theme import theme_of  # noqa: PLC0415
@@ -99,15 +103,7 @@ def _show(run: Any, environ: Mapping[str, str], *, ascii: bool) -> None:  # noqa
 
 
 def _say(run: Watched, *, json: bool) -> None:
-    output: Any
-    if json:
-        from fanout_tui.jsonlines import JsonLines  # noqa: PLC0415
-
-        output = JsonLines(write, run.now)
-    else:
-        from fanout_tui.plain import PlainOutput  # noqa: PLC0415
-
-        output = PlainOutput(write, run.now)
+    output = output_of(run.now, json=json)
     while not run.finished():
         time.sleep(POLL_SECONDS)
         snapshot = run.latest()

@@ -19,11 +19,8 @@ from fanout.errors import UsageError
 from fanout.words.timeouts import Timeouts, read_timeouts
 from fanout_tui.command.money import NONE, RUN, positive, read_budgets, read_prices
 from fanout_tui.command.say import warn
+from fanout_tui.command.usage import USAGE_OF
 
-VERBS = (
-    *("demo", "check", "runs", "report", "resume"),
-    *("watch", "replay", "config", "simulate"),
-)
 SUFFIXES = (".json", ".md", ".csv", ".html")
 
 
@@ -52,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
     top = Parser(
         prog="fanout-tui",
         usage="fanout-tui [options] script.py [script arguments]\n"
-        "       fanout-tui VERB …   with VERB one of " + ", ".join(VERBS),
+        "       fanout-tui VERB …   with VERB one of " + ", ".join(USAGE_OF),
         description="Run a fan-out of Claude agents at the account's real speed, "
         "and watch it. Options after the script are the script's own.",
         allow_abbrev=False,

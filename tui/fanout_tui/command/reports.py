@@ -25,7 +25,7 @@ def export(snapshot: Snapshot, paths: Sequence[str]) -> list[str]:
     """Write the report now, and say for the log where it went. Blocking."""
     folder = Path(snapshot.run.folder)
     wanted = [Path(path) for path in paths] or [folder / name for name in ALWAYS]
-    return [_written(snapshot, path) for path in wanted]
+    return [_write(snapshot, path) or f"wrote {path}" for path in wanted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,10 @@ class Written:
 
 def write_all(snapshot: Snapshot, asked: Sequence[Path], out: str) -> Written:
     """Write everything that is due at the end of a life; outputs are below `out`."""
-    problems = []
     notes = moved(snapshot.rows.values(), out)
     folder = Path(snapshot.run.folder)
     paths = [*asked, *(folder / name for name in ALWAYS)]
-    for path in paths:
-        said = _written(snapshot, path, notes)
-        if said.startswith("cannot"):
-            problems.append(said)
+    problems = [said for path in paths if (said := _write(snapshot, path, notes))]
     with suppress(OSError):  # without one the next look at the run takes longer
         write_checkpoint(folder)
     try:
@@ -67,7 +63,8 @@ def print_report(folder: Path, form: str) -> None:
     write_raw(FORMATS[form](report))
 
 
-def _written(snapshot: Snapshot, path: Path, notes: Sequence[str] = ()) -> str:
+def _write(snapshot: Snapshot, path: Path, notes: Sequence[str] = ()) -> str:
+    """Write one report; return why it cannot be, empty when it was."""
     made = from_snapshot(snapshot, generated_at=snapshot.at)
     report = replace(made, notes=(*made.notes, *notes))
     try:
@@ -76,7 +73,7 @@ def _written(snapshot: Snapshot, path: Path, notes: Sequence[str] = ()) -> str:
         return f"cannot write {path}: {error.strerror or error}"
     except FanoutError as error:
         return f"cannot write {path}: {error}"
-    return f"wrote {path}"
+    return ""
 
 
 def _result(text: str) -> bytes:

@@ -11,11 +11,10 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from fanout.account import own_clients_at, reach
 from fanout.decide.ended import finish_command, named
@@ -34,6 +33,7 @@ from fanout.words.snapshot import Snapshot
 from fanout.world.clock import Clock, SystemClock
 from fanout.world.question import UNASKED
 from fanout_tui.command.asking import Asker, can_ask
+from fanout_tui.command.lines import output_of
 from fanout_tui.command.options import Options
 from fanout_tui.command.reports import export, write_all
 from fanout_tui.command.say import problem, through, warn, write
@@ -180,15 +180,7 @@ def _show(
 
 def _say(handle: Handle, options: Options, clock: Clock, asker: Asker) -> None:
     """Tell in lines what happens, until the engine has ended."""
-    output: Any
-    if options.json:
-        from fanout_tui.jsonlines import JsonLines  # noqa: PLC0415
-
-        output = JsonLines(write, clock.wall)
-    else:
-        from fanout_tui.plain import PlainOutput  # noqa: PLC0415
-
-        output = PlainOutput(write, clock.wall)
+    output = output_of(clock.wall, json=options.json)
     trouble = ("", "")
     while not handle.finished():
         handle.ask()
@@ -199,7 +191,7 @@ def _say(handle: Handle, options: Options, clock: Clock, asker: Asker) -> None:
             trouble = _say_of_trouble(trouble, snapshot)
             asker.look(snapshot)
             if handle.take_dump_request():
-                _dump(output, snapshot)
+                output.every_wait(snapshot)
     last = handle.latest()
     if last is not None:
         output.close(last)
@@ -220,13 +212,6 @@ def _say_of_trouble(before: tuple[str, str], snapshot: Snapshot) -> tuple[str, s
             "nothing is lost; the run goes on when there is a connection",
         )
     return snapshot.disk, away
-
-
-def _dump(output: Any, snapshot: Snapshot) -> None:
-    """SIGUSR1: what every running row waits for."""
-    every_wait: Callable[[Snapshot], None] | None = getattr(output, "every_wait", None)
-    if every_wait is not None:
-        every_wait(snapshot)
 
 
 def _await_end(life: Life, handle: Handle) -> None:

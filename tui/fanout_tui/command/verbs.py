@@ -14,12 +14,10 @@ from fanout_tui.command import options as reading
 from fanout_tui.command.browser import PORT, serve
 from fanout_tui.command.say import write
 from fanout_tui.command.settings import parse, read_layers
+from fanout_tui.command.usage import usage
 
 Environ = Mapping[str, str]
 RUN_DIR = ".fanout"
-WATCH_USAGE = (
-    "[RUN] [--no-tui | --json | --browser [--port N]] [--ascii] [--run-dir DIR]"
-)
 
 
 def demo(arguments: Sequence[str], environ: Environ) -> int:
@@ -41,7 +39,7 @@ def check(arguments: Sequence[str], environ: Environ) -> int:
 def resume(arguments: Sequence[str], environ: Environ) -> int:
     """Go on with a run; it knows its script, arguments and account."""
     parser = reading.parser()
-    parser.usage = "fanout-tui resume [options] RUN"
+    parser.usage = usage("resume")
     space = parse(parser, arguments, read_layers(environ, Path.cwd()))
     if len(space.rest) != 1:
         raise UsageError("resume takes one run", hint="fanout-tui resume last")
@@ -66,7 +64,7 @@ def report(arguments: Sequence[str], environ: Environ) -> int:
     """Print or write the completeness report of a run, live or ended."""
     from fanout_tui.command.reports import print_report  # noqa: PLC0415
 
-    parser = _parser("report", "RUN [--format json|md|csv|html]")
+    parser = _parser("report")
     parser.add_argument("run", nargs="?", default="last")
     parser.add_argument("--format", choices=("json", "md", "csv", "html"), default="md")
     parser.add_argument("--run-dir", default=_run_dir(environ))
@@ -80,7 +78,7 @@ def watch(arguments: Sequence[str], environ: Environ) -> int:
     """Follow a run that another process works on; changes nothing."""
     from fanout_tui.command import looking  # noqa: PLC0415
 
-    parser = _parser("watch", WATCH_USAGE)
+    parser = _parser("watch")
     parser.add_argument("--browser", action="store_true")
     parser.add_argument("--port", type=int, default=PORT)
     parser.add_argument("run", nargs="?", default="last")
@@ -106,7 +104,7 @@ def replay(arguments: Sequence[str], environ: Environ) -> int:
     """Play a recorded run on the screen: pause, speed, seek."""
     from fanout_tui.command import looking  # noqa: PLC0415
 
-    parser = _parser("replay", "[RUN] [--ascii] [--run-dir DIR]")
+    parser = _parser("replay")
     parser.add_argument("run", nargs="?", default="last")
     parser.add_argument("--ascii", action="store_true")
     parser.add_argument("--run-dir", default=_run_dir(environ))
@@ -119,7 +117,7 @@ def runs(arguments: Sequence[str], environ: Environ) -> int:
     """List the runs, or delete one."""
     from fanout_tui.command.listing import delete, show  # noqa: PLC0415
 
-    parser = _parser("runs", "[--delete RUN [--yes]]")
+    parser = _parser("runs")
     parser.add_argument("--delete", metavar="RUN")
     parser.add_argument("--yes", action="store_true")
     parser.add_argument("--run-dir", default=_run_dir(environ))
@@ -135,7 +133,7 @@ def runs(arguments: Sequence[str], environ: Environ) -> int:
 def simulate(arguments: Sequence[str], environ: Environ) -> int:
     """Serve the simulated account until interrupted."""
     del environ
-    parser = _parser("simulate", "[--profile NAME|FILE] [--port N] [--seed N]")
+    parser = _parser("simulate")
     parser.add_argument("--profile", default="evaluation")
     parser.add_argument("--port", default="0")
     parser.add_argument("--seed", default="0")
@@ -174,5 +172,5 @@ def _run_dir(environ: Environ) -> str:
     return RUN_DIR if held is None else str(held.value)
 
 
-def _parser(verb: str, usage: str) -> argparse.ArgumentParser:
-    return reading.Parser(prog=f"fanout-tui {verb}", usage=f"fanout-tui {verb} {usage}")
+def _parser(verb: str) -> argparse.ArgumentParser:
+    return reading.Parser(prog=f"fanout-tui {verb}", usage=usage(verb))
