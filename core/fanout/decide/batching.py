@@ -108,6 +108,8 @@ class Seen:
     """Epoch second by the service's clock; 0 where it said none that makes sense."""
     seconds: float | None
     """From its creation to its expiry."""
+    took: float | None = None
+    """From its creation to its end; None before, and where it is not said."""
     counts: Mapping[str, int]
     """Requests by how they ended, those that have; without `processing`."""
     total: int
@@ -124,6 +126,7 @@ def read_batch(value: Any) -> Seen | None:
     if not isinstance(value, dict) or not _is_name(value.get("id")):
         return None
     created, expires = _epoch(value.get("created_at")), _epoch(value.get("expires_at"))
+    ended = _epoch(value.get("ended_at"))
     given = value.get("request_counts")
     counts = {
         name: count
@@ -139,6 +142,7 @@ def read_batch(value: Any) -> Seen | None:
         status=str(value.get("processing_status")),
         created_at=created,
         seconds=life,
+        took=ended - created if created and ended >= created else None,
         counts=counts,
         total=total,
         has_results=isinstance(value.get("results_url"), str),

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from fanout.decide.again import parts_of
-from fanout.decide.forecast.outlook import Outlook
+from fanout.decide.forecast.outlook import TEACHING, Outlook
 from fanout.decide.payload import turns_in
 from fanout.disk.reading import Where
 from fanout.errors import FanoutError
@@ -221,9 +221,11 @@ class Harvest:
 
     def take_in(self, record: Record, where: Where) -> None:
         """Learn from one record, which stands there."""
-        handler = self._handlers.get(type(record.event))
+        kind = type(record.event)
+        handler = self._handlers.get(kind)
         if handler is not None:
             handler(record.event, where)
+        if handler is not None or kind in TEACHING:
             self.outlook.take_in(record)
 
     def finished(self) -> Iterator[Reusable]:

@@ -36,6 +36,8 @@ class BatchEnded:
     batch: int
     counts: Mapping[str, int]
     """Requests by how they ended: `succeeded`, `errored`, `canceled`, `expired`."""
+    took: float | None = None
+    """Seconds from its creation to its end, by the service's clock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,14 @@ class Range:
             self.high + other.high,
         )
 
+    def longer(self, other: "Range") -> "Range":
+        """Of two that run side by side, the end of both."""
+        return Range(
+            max(self.low, other.low),
+            max(self.expected, other.expected),
+            max(self.high, other.high),
+        )
+
     def times(self, factor: float) -> "Range":
         """The range of so many times as much."""
         return Range(self.low * factor, self.expected * factor, self.high * factor)
@@ -126,7 +134,8 @@ class Forecast:
     seconds: Range | None = None
     """How long it takes at the account's limits; None: they are unknown."""
     binds: str = ""
-    """What decides how long: a bucket, `calls in flight`, or `the longest agent`."""
+    """What decides how long: a bucket, `calls in flight`, `the longest agent`, or
+    `batches`."""
     limits: str = ""
     """Where the limits are known from."""
     unknown: int = 0

@@ -275,7 +275,10 @@ class BatchWatch:
             return
         known = self.known(held)
         if known is not None and not known.ended:
-            self._core.record(BatchEnded(batch=held.number, counts=dict(seen.counts)))
+            counts = dict(seen.counts)
+            self._core.record(
+                BatchEnded(batch=held.number, counts=counts, took=seen.took)
+            )
         if seen.has_results:
             self.read(held)
         else:

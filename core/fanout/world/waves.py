@@ -152,7 +152,7 @@ class Waves:
         parked, self._parked = self._parked, {}
         parked = self._selected(parked)
         limits = limits_of(core, self._planning.known)
-        whole = forecast(core.outlook, limits)
+        whole = forecast(core.outlook, limits, core.clock.wall())
         wave = forecast(core.outlook.only(parked), limits)
         said = self._announcer.wave(wave, whole, core.clock.now())
         if said is not None:
@@ -217,7 +217,9 @@ class Waves:
 
     def outlook(self) -> Forecast:
         """What is left to do now."""
-        return forecast(self._core.outlook, limits_of(self._core, self._planning.known))
+        core = self._core
+        limits = limits_of(core, self._planning.known)
+        return forecast(core.outlook, limits, core.clock.wall())
 
     def learned(self) -> None:
         """Limits became known, or changed: keep them for the next run's forecast."""

@@ -157,7 +157,7 @@ def test_a_prompt_s_length_is_a_call_s_not_the_run_s() -> None:
     assert seen.dollars.expected == pytest.approx(500_000 * 0.10 / 1e6, rel=0.01)
 
 
-def test_a_batch_costs_half_and_says_no_minutes() -> None:
+def test_a_batch_costs_half_and_takes_as_long_as_it_takes() -> None:
     live, batched = Told(), Told()
     for number in range(20):
         live.ask(f"k{number}")
@@ -168,7 +168,8 @@ def test_a_batch_costs_half_and_says_no_minutes() -> None:
     assert half.dollars.expected == pytest.approx(whole.dollars.expected / 2)
     assert half.tokens == whole.tokens
     assert whole.seconds is not None
-    assert half.seconds is None
+    assert half.seconds == Range(60, 3_600, 86_400)
+    assert "about 60 min (60 s-24 h, batches take what they take)" in figures(half)
 
 
 def test_what_an_agent_has_used_is_not_to_come() -> None:
@@ -450,6 +451,7 @@ def test_tokens_in_short(count: float, said: str) -> None:
         (150, "2 min"),
         (720, "12 min"),
         (12_000, "3 h 20 min"),
+        (86_400, "24 h"),
     ],
 )
 def test_time_in_short(seconds: float, said: str) -> None:
@@ -459,18 +461,22 @@ def test_time_in_short(seconds: float, said: str) -> None:
 def test_batches_cost_half_and_wait_for_no_bucket() -> None:
     told = learned()
     told.ask("now", "live")
-    live = told.see()
     batched = learned(pool=BATCH)
     batched.ask("later", pool=BATCH)
     seen = batched.see()
-    assert seen.seconds is None
+    assert seen.seconds == Range(60, 3_600, 86_400)
     assert seen.dollars is not None
     assert seen.dollars.expected == pytest.approx(0.002)
-    batched.ask("now", "live")
-    both = batched.see()
+    for number in range(4_000):
+        told.ask(f"much-{number}", "live")
+        batched.ask(f"much-{number}", "live")
+    live, both = told.see(), batched.see()
     assert both.seconds is not None
     assert live.seconds is not None
-    assert both.seconds.expected == pytest.approx(live.seconds.expected)
+    assert live.seconds.expected > 3_600
+    assert both.seconds.expected == pytest.approx(live.seconds.expected, rel=0.01)
+    assert both.seconds.high == 86_400
+    assert both.binds == live.binds
 
 
 # -- afterwards ------------------------------------------------------------

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from fanout.decide.forecast.batches import BATCHES
 from fanout.words.budgets import Budget, BudgetView, Short
 from fanout.words.forecast import (
     Asking,
@@ -255,7 +256,9 @@ def gathering() -> Snapshot:
 
 def batched() -> Snapshot:
     """The batch lane: a batch is at the service."""
-    return in_batches(_snapshot(_rows(done=40, running=14)))
+    seconds = Range(240.0, 1_500.0, 82_000.0)
+    left = replace(_left(14), seconds=seconds, binds=BATCHES, limits="")
+    return replace(in_batches(_snapshot(_rows(done=40, running=14))), left=left)
 
 
 def draining() -> Snapshot:

@@ -81,7 +81,8 @@ def figure_lines(seen: Forecast) -> list[str]:
     lines = [f"  tokens     {', '.join(parts)}", f"  cost       {cost(seen)}"]
     took = how_long(seen)
     if took:
-        lines.append(f"  time       {took}, at the limits {seen.limits}")
+        limits = f", at the limits {seen.limits}" if seen.limits else ""
+        lines.append(f"  time       {took}{limits}")
     else:
         lines.append("  time       unknown: the account has not told its limits yet")
     return lines

@@ -1,5 +1,6 @@
 """The two lines on top: which run, how it stands, and all rows in one bar."""
 
+from fanout.decide.forecast.batches import BATCHES
 from fanout.words.model import Status
 from fanout.words.snapshot import Snapshot
 from fanout_tui.text import clock_time, cut_end, dollars, one_line, tokens, width
@@ -166,7 +167,15 @@ def ceiling_text(snapshot: Snapshot) -> str:
 
 def eta_text(look: Look) -> str:
     """How long the rest will take, or `--`."""
-    return "--" if look.eta is None else clock_time(look.eta)
+    left = look.snapshot.left
+    if look.eta is None:
+        return "--"
+    if left is None or left.seconds is None or left.binds != BATCHES:
+        return clock_time(look.eta)
+    if look.width < WORDS_FROM:
+        return clock_time(look.eta)
+    most = max(look.eta, left.seconds.high - (look.now - look.snapshot.at))
+    return f"{clock_time(look.eta)}, at most {clock_time(most)}"
 
 
 def bar_line(look: Look) -> Line:

@@ -1,6 +1,9 @@
 """From what is left and what was learned to tokens, dollars and minutes."""
 
+from math import ceil
+
 from fanout.decide.batching import POOL, PRICE
+from fanout.decide.forecast.batches import BATCHES
 from fanout.decide.forecast.duration import Duration, Limits, Load, duration
 from fanout.decide.forecast.outlook import Group, Name, Outlook
 from fanout.decide.forecast.prior import guess
@@ -14,16 +17,22 @@ FEW = 3.0
 """Below so many agents a guess counts for one of them."""
 EARLIER_MAX = 20.0
 """So many of this run's agents outweigh what earlier runs have shown."""
+GOES_BACK = 0.5
+"""From so many answers on that are expected to be sent back, one is."""
 LEAST_LEFT = 0.2
 """An agent under way that has used up its share is expected to need so much more."""
 
 
-def forecast(outlook: Outlook, limits: Limits) -> Forecast:
-    """Return what is left to do in a run."""
+def forecast(outlook: Outlook, limits: Limits, now: float | None = None) -> Forecast:
+    """Return what is left to do in a run, at the wall-clock second `now`.
+
+    None: at the moment of its newest fact.
+    """
     ahead, unknown = _ahead(outlook)
     phases = []
     loads: dict[str, list[Load]] = {"low": [], "expected": [], "high": []}
     pools: list[str] = []
+    batched, rounds = 0, 1.0
     for name, group in outlook.groups.items():
         more = ahead.get(name.phase, 0) if _leads(outlook, name) else 0
         uses = _left(outlook, name, group, more)
@@ -33,21 +42,42 @@ def forecast(outlook: Outlook, limits: Limits) -> Forecast:
         phases.append(_phase(outlook, name, group, rows, uses))
         if group.pool == POOL:
             # Batches take from no bucket, and are done when the service is.
+            batched += rows
+            rounds = max(rounds, _rounds(outlook, name, group, rows))
             continue
         pools.append(group.pool)
         for end, found in loads.items():
             found.append(_load(uses, end, phases[-1].seconds))
     took = {end: _duration(pools, found, limits) for end, found in loads.items()}
-    if phases and not pools:
-        took = dict.fromkeys(took)
-    middle = took["expected"]
+    seconds, middle = _seconds(took), took["expected"]
+    binds = "" if middle is None else middle.binds
+    if batched and seconds is not None:
+        by_batch = _in_batches(outlook, batched, rounds, now)
+        binds = BATCHES if by_batch.expected >= seconds.expected else binds
+        seconds = seconds.longer(by_batch)
     return Forecast(
         phases=tuple(phases),
-        seconds=_seconds(took),
-        binds="" if middle is None else middle.binds,
+        seconds=seconds,
+        binds=binds,
         limits=limits.source,
         unknown=unknown,
     )
+
+
+def _in_batches(outlook: Outlook, rows: int, rounds: float, now: float | None) -> Range:
+    """Seconds until so many agents have gone through batches, `rounds` each."""
+    batches, earlier = outlook.batches, outlook.earlier.batches
+    if rows > batches.under_way:
+        return batches.whole(earlier).times(rounds)
+    return batches.rest(earlier, batches.at if now is None else now)
+
+
+def _rounds(outlook: Outlook, name: Name, group: Group, rows: int) -> float:
+    """Batches one after the other that these agents go through, all but a few."""
+    sample = _sample(outlook, name, group)
+    calls = sample.sums[Use.CALLS] / sample.count if sample.count else 1.0
+    # One answer that is sent back is a batch more for all that wait for it.
+    return 1.0 if rows * (calls - 1) < GOES_BACK else float(ceil(calls))
 
 
 def beyond(outlook: Outlook) -> tuple[PhaseForecast, ...]:

@@ -13,12 +13,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from fanout.decide.batching import POOL
+from fanout.decide.forecast.batches import FACTS, KEPT, Batches
 from fanout.decide.forecast.prior import Kind
 from fanout.decide.forecast.sample import Sample, used
 from fanout.decide.pricing import BUILT_IN, from_json
 from fanout.decide.run_state import THROWN_AWAY
 from fanout.words.events import (
+    CallAbandoned,
     CallAnswered,
+    CallRefused,
     LifeStarted,
     Record,
     RowDone,
@@ -35,6 +39,8 @@ BYTES_A_TOKEN = 3
 """For rows of journals that do not say what they were given."""
 KEPT_MAX = 40.0
 """For so many agents the earlier runs count at most."""
+TEACHING = frozenset({CallRefused, CallAbandoned}) | FACTS
+"""Facts that change nothing of what a run has kept, and tell what such runs take."""
 
 
 class Name(NamedTuple):
@@ -88,8 +94,11 @@ class Experience:
         self.samples: dict[Name, Sample] = {}
         self.phases: dict[str, tuple[Name, float]] = {}
         """Each phase's largest kind, with how many agents its newest run had."""
+        self.batches: list[float] = []
+        """Seconds that batches took, the newest last."""
         for outlook in outlooks:
             self._add(outlook)
+            self.batches = [*outlook.batches.took, *self.batches][-KEPT:]
 
     def _add(self, outlook: "Outlook") -> None:
         news: dict[str, tuple[Name, float]] = {}
@@ -122,6 +131,7 @@ class Outlook:
         self.ahead: dict[RowId, None] = {}
         """Rows that are declared and not asked for yet."""
         self.earlier = Experience()
+        self.batches = Batches()
         self.prices = BUILT_IN
         self._rows: dict[RowId, Going] = {}
         self._left: dict[RowId, Going] = {}
@@ -132,6 +142,8 @@ class Outlook:
             RowScheduled: self._scheduled,
             TurnsKept: self._kept,
             CallAnswered: self._answered,
+            CallRefused: self._wasted,
+            CallAbandoned: self._wasted,
             RowDone: self._done,
             RowMissing: self._missing,
             RowRequeued: self._requeued,
@@ -143,6 +155,7 @@ class Outlook:
         handler = self._handlers.get(type(record.event))
         if handler is not None:
             handler(record.event)
+        self.batches.take_in(record)
 
     @property
     def open(self) -> int:
@@ -153,6 +166,7 @@ class Outlook:
         """Return the outlook on some of the open rows; samples are shared."""
         part = Outlook()
         part.earlier, part.prices = self.earlier, self.prices
+        part.batches = self.batches.closed()
         for row in rows:
             going = self._rows.get(row)
             if going is None:
@@ -225,17 +239,29 @@ class Outlook:
         self._put(event.row, going)
 
     def _answered(self, event: CallAnswered) -> None:
-        going = self._rows.get(event.row)
-        if going is None:
-            return
-        if not going.touched:
+        going = self._touch(event.row)
+        if going is not None:
+            going.usage += event.usage
+            going.calls += 1
+            going.seconds += event.seconds
+            if self.groups[going.name].pool == POOL:
+                self.batches.read()
+
+    def _wasted(self, event: CallRefused | CallAbandoned) -> None:
+        """What broke off has cost its agent something, and will cost others."""
+        going = self._touch(event.row) if event.wasted.total else None
+        if going is not None:
+            going.usage += event.wasted
+
+    def _touch(self, row: RowId) -> Going | None:
+        """Something is spent on it."""
+        going = self._rows.get(row)
+        if going is not None and not going.touched:
             group = self.groups[going.name]
             group.fresh -= 1
             group.fresh_size -= going.size
-            group.going[event.row] = going
-        going.usage += event.usage
-        going.calls += 1
-        going.seconds += event.seconds
+            group.going[row] = going
+        return going
 
     def _done(self, event: RowDone) -> None:
         going = self._take(event.row)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from fanout.decide.forecast.batches import BATCHES
 from fanout.words.forecast import Forecast, Range
 from fanout.words.model import Dimension
 
@@ -51,7 +52,7 @@ def minutes(seconds: float) -> str:
     if whole < 2 * _HOUR:
         return f"{round(whole / _MINUTE)} min"
     hours, rest = divmod(whole, _HOUR)
-    return f"{hours} h {rest // _MINUTE} min"
+    return f"{hours} h {rest // _MINUTE} min" if rest >= _MINUTE else f"{hours} h"
 
 
 def span(figure: Range, word: str = "") -> str:
@@ -76,6 +77,10 @@ def how_long(seen: Forecast) -> str:
     """Minutes, and what binds; empty when the limits are unknown."""
     if seen.seconds is None:
         return ""
+    if seen.binds == BATCHES:
+        low, high = minutes(seen.seconds.low), minutes(seen.seconds.high)
+        expected = minutes(seen.seconds.expected)
+        return f"about {expected} ({low}-{high}, batches take what they take)"
     binds = f"{seen.binds} per minute bind" if seen.binds in _BUCKETS else ""
     if not binds and seen.binds:
         verb = "bind" if seen.binds.endswith("flight") else "binds"
