@@ -353,6 +353,10 @@ def test_spans() -> None:
     assert text_of(spread(line, (Span("R"),), 12)) == "abcdefgh   R"
 
 
-def test_nobody_says_when_a_batch_ends() -> None:
-    assert eta(SCENES["batched"](), NOW) is None
+def test_when_a_batch_ends_is_said_with_its_most_or_not_at_all() -> None:
+    batched = SCENES["batched"]()
+    assert eta(replace(batched, left=None), NOW) is None
+    assert eta(batched, NOW) == 1_500
+    top = top_line(replace(look("batched", width=140), eta=1_500.0))
+    assert "ETA 25:00, at most 22:46:40" in text_of(top)
     assert eta(SCENES["running"](), NOW) is not None

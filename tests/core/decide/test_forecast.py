@@ -52,6 +52,9 @@ LIMITS = Limits(
 )
 
 
+NO_LIMITS = Limits(pools={POOL: {Dimension.INPUT: Limit(per_minute=1e9)}})
+
+
 def spec(size: int = 3_000, **changes: Any) -> RowSpec:
     return RowSpec(
         **{
@@ -181,6 +184,26 @@ def test_what_an_agent_has_used_is_not_to_come() -> None:
     assert 0 < after < before / 2
     told.end(row)
     assert told.see().rows == 0
+
+
+def test_the_longest_agent_has_less_left_the_more_it_has_done() -> None:
+    told = learned()
+    for number in range(6):
+        row = told.ask(f"more-{number}")
+        for _ in range(5):
+            told.answer(row, ONE, seconds=20.0)
+        told.end(row)
+    row = told.ask("going")
+    left = [told.see(NO_LIMITS)]
+    for _ in range(3):
+        told.answer(row, ONE, seconds=10.0)
+        left.append(told.see(NO_LIMITS))
+    seconds = [one.seconds.expected for one in left if one.seconds is not None]
+    assert len(seconds) == 4
+    assert seconds == sorted(seconds, reverse=True)
+    assert seconds[-1] < seconds[0] / 2
+    assert left[0].seconds is not None
+    assert left[0].seconds.low < seconds[0] < left[0].seconds.high
 
 
 def test_kept_turns_are_not_paid_again() -> None:

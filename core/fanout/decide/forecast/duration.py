@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fanout.decide.admission.ceiling import INFORMED, MOST
+from fanout.decide.admission.estimate import OUTPUT_PRIOR
 from fanout.words.model import Dimension
 
 MINUTE = 60.0
@@ -96,10 +97,13 @@ def _slots(calls: float, user: int | None) -> float:
 def _of_pool(load: Load, known: Mapping[Dimension, Limit]) -> list[Duration]:
     found = [Duration(load.longest, LONGEST)]
     # The last call is admitted when the bucket has room for it, and answers then.
-    tail = load.seconds / load.calls
+    tail = load.seconds / max(1.0, load.calls)
     for dimension, limit in known.items():
         over = load.of(dimension) - limit.ready
         if over <= 0:
+            continue
+        if dimension is Dimension.OUTPUT and load.calls * OUTPUT_PRIOR <= limit.ready:
+            # All of them are let out before anybody knows how much they write.
             continue
         seconds = HEADROOM * over / limit.per_minute * MINUTE
         if dimension is not Dimension.OUTPUT:

@@ -2,9 +2,11 @@
 
 from math import ceil
 
+from fanout.decide.admission.ceiling import START
 from fanout.decide.batching import POOL, PRICE
 from fanout.decide.forecast.batches import BATCHES
 from fanout.decide.forecast.duration import Duration, Limits, Load, duration
+from fanout.decide.forecast.longest import longest
 from fanout.decide.forecast.outlook import Group, Name, Outlook
 from fanout.decide.forecast.prior import guess
 from fanout.decide.forecast.sample import Sample, Use
@@ -17,6 +19,8 @@ FEW = 3.0
 """Below so many agents a guess counts for one of them."""
 EARLIER_MAX = 20.0
 """So many of this run's agents outweigh what earlier runs have shown."""
+OPENING = Range(0.5, 1.5, 3.0)
+"""Seconds in which the first answers tell the limits, and the rest is let out."""
 GOES_BACK = 0.5
 """From so many answers on that are expected to be sent back, one is."""
 LEAST_LEFT = 0.2
@@ -35,11 +39,11 @@ def forecast(outlook: Outlook, limits: Limits, now: float | None = None) -> Fore
     batched, rounds = 0, 1.0
     for name, group in outlook.groups.items():
         more = ahead.get(name.phase, 0) if _leads(outlook, name) else 0
-        uses = _left(outlook, name, group, more)
+        uses, slowest = _left(outlook, name, group, more)
         rows = group.fresh + len(group.going) + more
         if not rows:
             continue
-        phases.append(_phase(outlook, name, group, rows, uses))
+        phases.append(_phase(outlook, name, group, rows, uses, slowest.expected))
         if group.pool == POOL:
             # Batches take from no bucket, and are done when the service is.
             batched += rows
@@ -47,7 +51,7 @@ def forecast(outlook: Outlook, limits: Limits, now: float | None = None) -> Fore
             continue
         pools.append(group.pool)
         for end, found in loads.items():
-            found.append(_load(uses, end, phases[-1].seconds))
+            found.append(_load(uses, end, getattr(slowest, end)))
     took = {end: _duration(pools, found, limits) for end, found in loads.items()}
     seconds, middle = _seconds(took), took["expected"]
     binds = "" if middle is None else middle.binds
@@ -133,8 +137,10 @@ def _sample(outlook: Outlook, name: Name, group: Group) -> Sample:
     return group.sample.joined(outlook.earlier.of(name), most)
 
 
-def _left(outlook: Outlook, name: Name, group: Group, more: int) -> list[Range]:
-    """What a kind's open agents will still use, by `Use`."""
+def _left(
+    outlook: Outlook, name: Name, group: Group, more: int
+) -> tuple[list[Range], Range]:
+    """What a kind's open agents will still use, by `Use`; the longest one's time."""
     sample = _sample(outlook, name, group)
     size = group.fresh_size + more * _usual_size(sample, group)
     count = group.fresh + more
@@ -143,7 +149,18 @@ def _left(outlook: Outlook, name: Name, group: Group, more: int) -> list[Range]:
         _rest(_expected(sample, group, 1, one.size), one.values())
         for one in group.going.values()
     ]
-    return [sum((parts[use] for parts in going), fresh[use]) for use in Use]
+    slowest = _longest(sample, group, count) if count else Range()
+    if count > START:
+        slowest += OPENING
+    for parts in going:
+        slowest = slowest.longer(parts[Use.SECONDS])
+    return [sum((parts[use] for parts in going), fresh[use]) for use in Use], slowest
+
+
+def _longest(sample: Sample, group: Group, count: float) -> Range:
+    """How long the longest of so many new agents works."""
+    alone = _expected(sample, group, 1, _usual_size(sample, group))[Use.SECONDS]
+    return longest(sample, count) if sample.count >= FEW else alone
 
 
 def _usual_size(sample: Sample, group: Group) -> float:
@@ -184,13 +201,16 @@ def _rest(whole: list[Range], spent: list[float]) -> list[Range]:
     return rest
 
 
-def _phase(
-    outlook: Outlook, name: Name, group: Group, rows: int, uses: list[Range]
+def _phase(  # noqa: PLR0917  one after the other, as they are
+    outlook: Outlook,
+    name: Name,
+    group: Group,
+    rows: int,
+    uses: list[Range],
+    slowest: float,
 ) -> PhaseForecast:
     tokens = _tokens(uses)
     sample = _sample(outlook, name, group)
-    alone = _expected(sample, group, 1, _usual_size(sample, group))
-    longest = max(alone[Use.SECONDS].expected, sample.longest(Use.SECONDS, rows))
     return PhaseForecast(
         phase=name.phase,
         model=name.model,
@@ -202,7 +222,7 @@ def _phase(
         dollars=_dollars(
             name.model, tokens, uses[Use.CALLS].expected, group.pool, outlook.prices
         ),
-        seconds=longest,
+        seconds=slowest,
     )
 
 
@@ -236,7 +256,7 @@ def _dollars(
     return whole.times(PRICE) if pool == POOL else whole
 
 
-def _load(uses: list[Range], end: str, longest: float) -> Load:
+def _load(uses: list[Range], end: str, slowest: float) -> Load:
     def figure(use: Use) -> float:
         return float(getattr(uses[use], end))
 
@@ -245,7 +265,7 @@ def _load(uses: list[Range], end: str, longest: float) -> Load:
         input=figure(Use.INPUT) + figure(Use.CACHE_WRITE),
         output=figure(Use.OUTPUT),
         seconds=figure(Use.SECONDS),
-        longest=longest,
+        longest=slowest,
     )
 
 

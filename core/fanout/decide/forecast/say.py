@@ -74,19 +74,23 @@ def cost(seen: Forecast) -> str:
 
 
 def how_long(seen: Forecast) -> str:
-    """Minutes, and what binds; empty when the limits are unknown."""
+    """Minutes, their range, and what binds; empty when the limits are unknown."""
     if seen.seconds is None:
         return ""
-    if seen.binds == BATCHES:
-        low, high = minutes(seen.seconds.low), minutes(seen.seconds.high)
-        expected = minutes(seen.seconds.expected)
-        return f"about {expected} ({low}-{high}, batches take what they take)"
-    binds = f"{seen.binds} per minute bind" if seen.binds in _BUCKETS else ""
-    if not binds and seen.binds:
-        verb = "bind" if seen.binds.endswith("flight") else "binds"
-        binds = f"{seen.binds} {verb}"
+    low, high = minutes(seen.seconds.low), minutes(seen.seconds.high)
+    parts = [] if low == high else [f"{low}-{high}"]
+    if seen.binds:
+        parts.append(_binds(seen.binds))
     text = f"about {minutes(seen.seconds.expected)}"
-    return f"{text} ({binds})" if binds else text
+    return f"{text} ({', '.join(parts)})" if parts else text
+
+
+def _binds(what: str) -> str:
+    if what == BATCHES:
+        return "batches take what they take"
+    if what in _BUCKETS:
+        return f"{what} per minute bind"
+    return f"{what} bind" if what.endswith("flight") else f"{what} binds"
 
 
 def figures(seen: Forecast) -> str:
