@@ -242,7 +242,7 @@ async def test_the_palette_acts_as_the_keys_do() -> None:
 @pytest.mark.anyio
 async def test_the_palette_opens() -> None:
     async with staged("running", keys=("colon",)) as stage:
-        assert type(stage.app.screen).__name__ == "CommandPalette"
+        assert type(stage.app.screen).__name__ == "Palette"
         await stage.press("escape")
         assert stage.handle.sent == []
 

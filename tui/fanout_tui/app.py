@@ -9,7 +9,7 @@ import gc
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.filter import Monochrome, NoColor
 from textual.screen import Screen
@@ -28,6 +28,7 @@ from fanout_tui.screens.lists import LogScreen, ReportScreen
 from fanout_tui.screens.main import MainScreen
 from fanout_tui.stdio import Terminal
 from fanout_tui.steering import Steering
+from fanout_tui.taking import KeyTaking
 from fanout_tui.theme import ANSI, DARK, THEMES
 from fanout_tui.title import Title
 from fanout_tui.view.copying import row_json, row_text
@@ -44,7 +45,7 @@ SIGNAL_EXITS = frozenset({129, 130, 143})
 """Exit codes after which nobody is there to read a finished screen."""
 
 
-class FanoutApp(App[None]):
+class FanoutApp(KeyTaking):
     """The screen of one run."""
 
     TITLE = "fanout-tui"

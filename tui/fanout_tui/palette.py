@@ -2,11 +2,26 @@
 
 from collections.abc import Callable, Iterator
 
+from textual import on
 from textual.app import App, SystemCommand
+from textual.command import CommandPalette
+from textual.widgets import Input, OptionList
 
 from fanout_tui.keytable import keys_on
-from fanout_tui.screens.base import RunScreen
+from fanout_tui.screens.base import ClosesOnce, RunScreen
 from fanout_tui.theme import THEMES
+
+
+class Palette(CommandPalette, ClosesOnce[None]):
+    """Textual's palette; what was chosen runs once, however often enter is hit."""
+
+    @on(Input.Submitted)
+    @on(OptionList.OptionSelected)
+    def once(self, event: Input.Submitted | OptionList.OptionSelected) -> None:
+        """Keep from Textual's own handlers what comes after the choice."""
+        if self.dismissed:
+            event.stop()
+            event.prevent_default()
 
 
 def commands(app: App[None], screen: object, how: str) -> Iterator[SystemCommand]:

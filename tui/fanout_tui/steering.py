@@ -7,6 +7,8 @@ say that there is nothing to steer.
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from textual.widgets import Input
+
 from fanout.words.budgets import Short
 from fanout.words.commands import (
     Answer,
@@ -24,6 +26,7 @@ from fanout.words.commands import (
 )
 from fanout.words.model import Row
 from fanout.words.snapshot import CRASHED
+from fanout_tui.screens.base import RunScreen
 from fanout_tui.screens.dialog import AskScreen
 from fanout_tui.text import plural
 from fanout_tui.view import ask, overspent
@@ -151,7 +154,7 @@ class Steering:
         shorts = () if snapshot is None else snapshot.shorts
         fresh = [short for short in shorts if short.number not in self._shorts]
         if fresh or (again and shorts):
-            self._ask_budget((fresh or list(shorts))[0])
+            self._ask_budget((fresh or list(shorts))[0], again=again)
         else:
             self._ask_spend(again=again)
 
@@ -163,8 +166,7 @@ class Steering:
             if again:
                 self._app.say("nothing is asked")
             return
-        shown = isinstance(self._app.screen, AskScreen)
-        if shown or (asking.number == self._asked and not again):
+        if self._busy() or (asking.number == self._asked and not again):
             return
         self._asked = number = asking.number
 
@@ -179,12 +181,16 @@ class Steering:
             open_yet = now is not None and now.number == number
             return ask.ask_spend(now) if now is not None and open_yet else None
 
-        self._ask(asked, answered)
+        self._ask(asked, answered, unasked=not again)
 
-    def _ask_budget(self, short: Short) -> None:
+    def _busy(self) -> bool:
+        """Something else has the keys: what is asked waits, lest they answer it."""
+        typed = isinstance(self._app.focused, Input)
+        return typed or not isinstance(self._app.screen, RunScreen)
+
+    def _ask_budget(self, short: Short, *, again: bool) -> None:
         """Show what one budget asks."""
-        shown = isinstance(self._app.screen, AskScreen)
-        if self._viewing is not None or shown:
+        if self._viewing is not None or self._busy():
             return
         self._shorts.add(short.number)
 
@@ -201,7 +207,7 @@ class Steering:
             now, newest = self._app.snapshot, self._open(short)
             return overspent.ask_budget(now, newest) if now and newest else None
 
-        self._ask(asked, answered)
+        self._ask(asked, answered, unasked=not again)
 
     def _open(self, short: Short) -> Short | None:
         """The same question with the figures of the moment; None: it is settled."""
@@ -244,11 +250,15 @@ class Steering:
         self,
         make: Callable[[], Question | None],
         answered: Callable[[str | None], None],
+        *,
+        unasked: bool = False,
     ) -> None:
         """Ask with the figures of the moment; no question, no dialog."""
         first = make()
         if first is not None:
-            screen = AskScreen(first, make, plain_border=self._app.ascii)
+            screen = AskScreen(
+                first, make, plain_border=self._app.ascii, unasked=unasked
+            )
             self._app.push_screen(screen, answered)
 
     def _stop(self, mode: str, cause: str) -> None:

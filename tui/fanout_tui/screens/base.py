@@ -1,7 +1,8 @@
 """What all screens share: they are shown snapshots; keys come from one table."""
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
@@ -39,7 +40,28 @@ def _nothing() -> None:
     """Stands for what a driver without a mouse cannot do."""
 
 
-class RunScreen(Screen[None]):
+Answer = TypeVar("Answer")
+
+
+class ClosesOnce(Screen[Answer]):
+    """A screen that closes itself, never another one.
+
+    Textual's `dismiss` pops whatever is in front; asked twice, it would take the
+    screen below along, and there is nothing to draw below the rows.
+    """
+
+    dismissed = False
+    """It is closed, or about to be: what still comes is not for it."""
+
+    def dismiss(self, result: Answer | None = None) -> AwaitComplete:
+        """Close, if this is in front and has not been closed yet."""
+        if self.dismissed or not self.is_active:
+            return AwaitComplete()
+        self.dismissed = True
+        return super().dismiss(result)
+
+
+class RunScreen(ClosesOnce[None]):
     """A screen that shows a run."""
 
     KIND: ClassVar[str] = "main"
@@ -110,7 +132,7 @@ class RunScreen(Screen[None]):
 
     def action_back(self) -> None:
         """Back to where one came from."""
-        self.app.pop_screen()
+        self.dismiss()
 
     def action_back_q(self) -> None:
         """Back, by the key that leaves the main screen."""

@@ -9,6 +9,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.screen import ModalScreen
 
+from fanout_tui.screens.base import Answer, ClosesOnce
 from fanout_tui.text import cut_end, width
 from fanout_tui.view.glyphs import Glyphs
 from fanout_tui.view.help import help_lines
@@ -23,7 +24,19 @@ _BOX_CSS = """
 """
 
 
-class AskScreen(ModalScreen[str | None]):
+CALM_S = 0.5
+"""Whoever types while a question comes up unasked has not meant it."""
+
+
+class Overlay(ModalScreen[Answer], ClosesOnce[Answer]):
+    """Lies over a screen; the app hands it each key as it comes."""
+
+    def take_key(self, event: events.Key) -> None:
+        """Do what a key does here."""
+        raise NotImplementedError
+
+
+class AskScreen(Overlay[str | None]):
     """A question; dismissed with the key of the answer, None for esc."""
 
     DEFAULT_CSS = _BOX_CSS.format(name="AskScreen", border="round")
@@ -34,20 +47,28 @@ class AskScreen(ModalScreen[str | None]):
         make: Callable[[], Question | None],
         *,
         plain_border: bool,
+        unasked: bool = False,
     ) -> None:
-        """`make` says it anew with the figures of the moment; None: it is settled."""
+        """`make` says it anew with the figures of the moment; None: it is settled.
+
+        `unasked`: no key has asked for it, it came up by itself.
+        """
         super().__init__()
         self._make = make
         self._question = question
         self._plain_border = plain_border
+        self._calm = CALM_S if unasked else 0.0
+        self._open_from = float("inf")
+        """Keys that were typed before were not meant for this question."""
 
     def compose(self) -> ComposeResult:
         """The box."""
         with Container():
             yield Block(id="ask")
 
-    def on_mount(self) -> None:
+    def on_mount(self, event: events.Mount) -> None:
         """Draw the question as wide as it needs."""
+        self._open_from = event.time + self._calm
         if self._plain_border:
             self.query_one(Container).styles.border = ("ascii", "white")
         self._draw()
@@ -84,18 +105,17 @@ class AskScreen(ModalScreen[str | None]):
         ]
         return lines
 
-    def on_key(self, event: events.Key) -> None:
+    def take_key(self, event: events.Key) -> None:
         """An answer, or back."""
-        event.stop()
+        if event.time < self._open_from:
+            return
         if event.key in {"escape", "q"}:
             self.dismiss(None)
-        elif event.key == "ctrl+c":
-            self.dismiss("ctrl+c")
         elif event.key in {key for key, _ in self._question.answers}:
             self.dismiss(event.key)
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Overlay[None]):
     """The keys of a screen; any other key closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = []
@@ -125,9 +145,8 @@ class HelpScreen(ModalScreen[None]):
         self._list.list(len(lines), lambda y: (lines[y], False))
         self.call_after_refresh(self._list.look_again)
 
-    def on_key(self, event: events.Key) -> None:
+    def take_key(self, event: events.Key) -> None:
         """Scroll, or close."""
-        event.stop()
         steps = {"j": 1, "down": 1, "k": -1, "up": -1, "pagedown": 10, "pageup": -10}
         if event.key in steps:
             self._list.jump(self._list.scroll_offset.y + steps[event.key])

@@ -85,7 +85,8 @@ class LogScreen(ListScreen):
         field = self.query_one("#filter", Input)
         field.display = True
         field.value = self._filter
-        field.focus()
+        # At once: what is typed next belongs there.
+        self.set_focus(field)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter as it is typed."""

@@ -162,7 +162,8 @@ class MainScreen(RunScreen):
 
     def on_row_table_opened(self) -> None:
         """Open the agent that was clicked twice."""
-        self.action_open()
+        if self.is_active:
+            self.action_open()
 
     def action_follow(self) -> None:
         """Follow the row as it moves, or hold it in place again."""
@@ -265,7 +266,8 @@ class MainScreen(RunScreen):
         field = self.query_one("#filter", Input)
         field.display = True
         field.value = self.picking.listing.filter
-        field.focus()
+        # At once: what is typed next belongs there.
+        self.set_focus(field)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter as it is typed."""
