@@ -13,8 +13,11 @@ import random
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from fanout.simulator.vocabulary import NEWER, count
+
 MODEL = "claude-sonnet-5"
-BYTES_PER_TOKEN = 3.6
+LINE = "It holds nothing that was not said before, over and over;\n"
+BYTES_PER_TOKEN = 1_000 * len(LINE) / count(1_000 * LINE, NEWER)
 """The simulated account's own figure; a client that is told it estimates perfectly."""
 MAX_TOKENS = 8_192
 LIMITS = {"requests": 400, "input_tokens": 1_800_000, "output_tokens": 240_000}
@@ -57,9 +60,8 @@ class Job:
 
 def _words(name: str, tokens: int) -> str:
     """Text of that many tokens that no other name gives."""
-    line = f"{name} holds nothing that was not said before, over and over;\n"
     size = round(tokens * BYTES_PER_TOKEN)
-    return (line * (size // len(line) + 1))[:size]
+    return f"{name}\n{LINE * (size // len(LINE) + 1)}"[:size]
 
 
 class Fetch:

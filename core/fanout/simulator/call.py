@@ -13,6 +13,7 @@ from fanout.simulator import directives, tokens
 from fanout.simulator.cache import Block
 from fanout.simulator.directives import Directive
 from fanout.simulator.models import Model
+from fanout.simulator.vocabulary import vocabulary_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,18 +76,20 @@ class Call:
     @cached_property
     def blocks(self) -> list[Block]:
         """The prompt as a chain: tools, system, messages."""
+        words = vocabulary_of(self.model.generation)
         chain = [
-            _block("tool", tool, tokens.tool_tokens(tool))
+            _block("tool", tool, tokens.tool_tokens(tool, words))
             for tool in self.body.get("tools") or []
         ]
         chain += [
-            _block("system", block, tokens.block_tokens(block))
+            _block("system", block, tokens.block_tokens(block, words))
             for block in as_blocks(self.body.get("system", ""))
         ]
         for role, blocks in self.messages:
             extra = tokens.MESSAGE_TOKENS
             for block in blocks:
-                chain.append(_block(role, block, extra + tokens.block_tokens(block)))
+                size = extra + tokens.block_tokens(block, words)
+                chain.append(_block(role, block, size))
                 extra = 0
         automatic = self.body.get("cache_control")
         if automatic and chain and chain[-1].ttl is None:

@@ -512,7 +512,7 @@ def test_no_rule_is_overlooked_for_want_of_a_needle(rule: audit.Rule) -> None:
 
 def test_an_answer_that_does_not_fit_the_window_says_so() -> None:
     answer = ask(
-        [{"role": "user", "content": "[[sim: output=5000]] " + "x" * 716_000}],
+        [{"role": "user", "content": "[[sim: output=5000]] " + "x " * 199_000}],
         model="claude-haiku-4-5",
     )
     assert answer.stop_reason == "model_context_window_exceeded"

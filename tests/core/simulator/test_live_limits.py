@@ -23,7 +23,7 @@ def asked(text: str, **more: Any) -> dict[str, Any]:
 
 
 def text_of(tokens: int) -> str:
-    return "word " * (tokens * 36 // 50)
+    return "word " * tokens
 
 
 async def ask(client: AsyncAnthropic, text: str, **more: Any) -> Any:

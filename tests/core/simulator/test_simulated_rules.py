@@ -131,7 +131,7 @@ def test_directives_are_read_anywhere_and_nonsense_is_ignored() -> None:
     assert directives.strip(text) == "a  b "
 
 
-def test_the_counter_is_linear_in_bytes() -> None:
+def test_what_the_model_says_is_counted_linearly_in_bytes() -> None:
     assert tokens.text_tokens("") == 0
     assert tokens.text_tokens("x" * 3_600) == 1_000
     assert tokens.text_tokens("\u00e9" * 1_800) == 1_000

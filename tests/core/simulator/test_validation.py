@@ -74,7 +74,7 @@ def text(words: str = "a", **more: Any) -> dict[str, Any]:
         (
             {
                 "model": "claude-haiku-4-5",
-                "messages": [{"role": "user", "content": "x" * 800_000}],
+                "messages": [{"role": "user", "content": "x " * 220_000}],
             },
             400,
             "prompt is too long: ",
