@@ -58,29 +58,25 @@ class FileTool:
             return ToolResult(content=text, is_error=True)
 
 
-def read_tools(
-    root: str | PathLike[str], *, to_thread: ToThread = asyncio.to_thread
-) -> list[FileTool]:
+def read_tools(root: str | PathLike[str]) -> list[FileTool]:
     """Return `read`, `glob` and `grep` for the files under `root`.
 
     Secrets, keys, `.git` and run data stay out of reach. Raises `UsageError`
     when `root` is not a folder.
     """
-    return _tools(root, _READING, to_thread)
+    return _tools(root, _READING)
 
 
-def write_tools(
-    root: str | PathLike[str], *, to_thread: ToThread = asyncio.to_thread
-) -> list[FileTool]:
+def write_tools(root: str | PathLike[str]) -> list[FileTool]:
     """Return the read tools and `write` and `edit` for the files under `root`.
 
     Raises `UsageError` when `root` is not a folder.
     """
-    return _tools(root, _READING | _WRITING, to_thread)
+    return _tools(root, _READING | _WRITING)
 
 
 def _tools(
-    root: str | PathLike[str], operations: dict[str, Operation], to_thread: ToThread
+    root: str | PathLike[str], operations: dict[str, Operation]
 ) -> list[FileTool]:
     folder = Root(root)
     return [
@@ -91,7 +87,6 @@ def _tools(
             version=specs.VERSION,
             root=folder,
             operation=operation,
-            to_thread=to_thread,
         )
         for name, operation in operations.items()
     ]

@@ -7,14 +7,14 @@ too: an agent that failed after it had written a good output has done its work.
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
 from core.engine.bench import Bench, order
-from fanout.files.tools import write_output, write_tools
+from fanout.files.tools import FileTool, write_output, write_tools
 from fanout.script.schemas import prepare
 from fanout.testing.scripted_api import (
     ScriptedApi,
@@ -29,6 +29,12 @@ from fanout.words.model import MissingKind, RowId, Status
 from fanout.words.outcome import Outcome
 from fanout.words.tools import ToolResult
 from figures import record_figure
+
+
+def inline_tools(root: Path) -> list[FileTool]:
+    """File tools without threads, which virtual time does not wait for."""
+    return [replace(tool, to_thread=inline) for tool in write_tools(root)]
+
 
 ROW = RowId("main", "a")
 GOOD = "# Findings\n\nThe loader opens every path it is given.\n"
@@ -366,7 +372,7 @@ def test_an_agent_may_change_its_own_output(tmp_path: Path) -> None:
         order(
             "a",
             output="report.md",
-            tools=(write_output, *write_tools(out, to_thread=inline)),
+            tools=(write_output, *inline_tools(out)),
         )
     )
     bench.returns()
@@ -394,7 +400,7 @@ def test_one_agent_cannot_make_anothers_output_its_own(tmp_path: Path) -> None:
     idle = ActTool(lambda _: None, out)
     bench.schedule(
         order("a", output="a.md", tools=(write_output, idle)),
-        order("b", output="b.md", tools=(idle, *write_tools(out, to_thread=inline))),
+        order("b", output="b.md", tools=(idle, *inline_tools(out))),
     )
     bench.returns()
     assert bench.run() == 3

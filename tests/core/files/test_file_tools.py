@@ -5,6 +5,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -236,7 +237,8 @@ async def test_run_goes_through_the_given_thread_runner(tmp_path: Path) -> None:
         return function(*arguments)
 
     (tmp_path / "a").write_text("x\n")
-    for tool in read_tools(tmp_path, to_thread=inline)[:1]:
+    for made in read_tools(tmp_path)[:1]:
+        tool = replace(made, to_thread=inline)
         assert (await tool.run({"file_path": "a"})).content == "     1\tx"
     (plain,) = read_tools(tmp_path)[:1]
     assert (await plain.run({"file_path": "a"})).content == "     1\tx"

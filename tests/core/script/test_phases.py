@@ -104,11 +104,3 @@ def test_importing_the_package_loads_next_to_nothing() -> None:
         [sys.executable, "-c", probe], capture_output=True, text=True, check=True
     )
     assert ran.stdout.strip() == "[]"
-
-
-def test_every_public_name_is_there() -> None:
-    for name in fanout.__all__:
-        assert getattr(fanout, name) is not None
-    assert set(fanout.__all__) <= set(dir(fanout))
-    with pytest.raises(AttributeError, match="no attribute 'agnet'"):
-        _ = fanout.agnet
