@@ -10,6 +10,7 @@ import unicodedata
 from datetime import UTC, datetime
 from functools import lru_cache
 
+from fanout.decide.forecast import say
 from fanout.words.clean import clean, shortened
 
 _WIDE = frozenset("WF")
@@ -176,14 +177,9 @@ def short_time(seconds: float) -> str:
     return f"{whole // 86400}d"
 
 
-CENTS_UNTIL = 1_000
-
-
 def dollars(amount: float | None) -> str:
     """A sum of money; `$?` where a price is unknown."""
-    if amount is None:
-        return "$?"
-    return f"${amount:.2f}" if amount < CENTS_UNTIL else f"${amount:,.0f}"
+    return "$?" if amount is None else say.dollars(amount)
 
 
 def plural(count: int, noun: str, many: str | None = None) -> str:

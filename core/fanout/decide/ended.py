@@ -7,7 +7,7 @@ import json
 import shlex
 
 from fanout.decide.ending import DEFECT, INCOMPLETE
-from fanout.decide.spent import raised
+from fanout.decide.finishing import options_to_finish
 from fanout.decide.state import RunState
 from fanout.words.snapshot import CRASHED, KILLED, Counts, RunEnd, RunInfo
 
@@ -30,7 +30,7 @@ def ended(state: RunState, info: RunInfo) -> RunEnd | None:
         accepted=event.accepted,
         cause=cause,
         reason=cause or _counted(state.counts),
-        finish="" if event.complete else finish_command(info, raised(state)),
+        finish="" if event.complete else finish_command(info, options_to_finish(state)),
         result=_result(state),
     )
 

@@ -16,6 +16,8 @@ INCOMPLETE = 3
 BUDGET = 4
 ACCOUNT = 5
 DEFECT = 70
+UNASKED = "unasked"
+"""Cause of the stop where nobody could be asked."""
 SIGNALS = {"SIGINT": 130, "quit": 130, "SIGTERM": 143, "SIGHUP": 129}
 
 
@@ -112,7 +114,7 @@ def exit_code(ending: Ending, *, accepted: bool) -> int:
         "defect": DEFECT,
         "account": ACCOUNT,
         "budget": BUDGET,
-        "unasked": USAGE,
+        UNASKED: USAGE,
     }
     if stop in by_stop:
         return by_stop[stop]

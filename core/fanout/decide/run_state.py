@@ -8,6 +8,7 @@ from it, so that counts and sums never have to be worked out again.
 from dataclasses import fields, replace
 
 from fanout.decide.batching import POOL, PRICE
+from fanout.decide.forecast.say import dollars as said
 from fanout.decide.lifecycle import IllegalEvent
 from fanout.decide.open_batches import OpenBatches
 from fanout.decide.pricing import BUILT_IN, dollars
@@ -206,7 +207,7 @@ def _price(state: RunState, row: Row, usage: Usage) -> str:
     cost = None
     if row.spec is not None:
         cost = dollars(row.spec.model, usage, state.prices)
-    return "" if cost is None else f", ${cost:,.4f}"
+    return "" if cost is None else f", {said(cost)}"
 
 
 def cost_of(

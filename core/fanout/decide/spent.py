@@ -1,14 +1,12 @@
 """What earlier lives of a run have spent, as the next one's purses begin with it."""
 
-import shlex
-
 from fanout.decide.batching import PRICE
 from fanout.decide.budget import Purses
 from fanout.decide.run_state import RUN
 from fanout.decide.state import RunState
 from fanout.decide.sums import minus
 from fanout.words.budgets import Budget, BudgetView
-from fanout.words.model import MissingKind, RowId, Usage
+from fanout.words.model import RowId, Usage
 
 
 def budgets_of(state: RunState) -> dict[str, BudgetView]:
@@ -28,41 +26,6 @@ def budgets_of(state: RunState) -> dict[str, BudgetView]:
             purse.budget = budget
             views[phase] = purse.view()
     return views
-
-
-def raised(state: RunState) -> str:
-    """Return the options that give a run what it ran out of; empty for nothing.
-
-    Twice the ceiling that was in the way: whoever types it sees the figure.
-    """
-    by_run = state.stop is not None and state.stop.cause == "budget"
-    if not by_run and not state.budgets:
-        return ""
-    short = {RUN} if by_run else _phases_short(state)
-    words = ""
-    for name, view in budgets_of(state).items() if short else ():
-        if name in short:
-            words += _more(f"{shlex.quote(name)}=" if name else "", view)
-    return words
-
-
-def _phases_short(state: RunState) -> set[str]:
-    return {
-        row.id.phase
-        for row in state.rows.values()
-        if row.end is not None and row.end.kind is MissingKind.BUDGET
-    }
-
-
-def _more(prefix: str, view: BudgetView) -> str:
-    tokens, dollars = view.budget.tokens, view.budget.dollars
-    words = ""
-    if tokens is not None and 2 * (view.tokens + view.held_tokens) > tokens:
-        words += f" --max-tokens-total {prefix}{2 * tokens}"
-    known = (view.dollars or 0.0) + (view.held_dollars or 0.0)
-    if dollars is not None and (2 * known > dollars or not words):
-        words += f" --max-usd {prefix}{2 * dollars:.10g}"
-    return words
 
 
 def purses_of(budget: Budget, state: RunState) -> Purses:

@@ -5,6 +5,7 @@ from copy import copy
 from dataclasses import replace
 
 from fanout.decide.budget import Purses
+from fanout.decide.ending import UNASKED
 from fanout.decide.forecast.confirm import Allowance, Amount
 from fanout.decide.forecast.say import figures
 from fanout.words.budgets import Budget
@@ -14,9 +15,6 @@ from fanout.words.forecast import Asking, Forecast
 from fanout.words.model import RowId
 from fanout.world.core import Core
 from fanout.world.planning import Asks, Planning
-
-UNASKED = "unasked"
-"""Cause of the stop where nobody could be asked."""
 
 
 class Question:

@@ -531,7 +531,7 @@ def test_the_end_compares_what_was_said_with_what_came() -> None:
         "seconds": 270.0,
     }
     assert outcome(found) == (
-        "180k tokens, $0.360, 3 min expected; 176k tokens, $0.350, 4 min used"
+        "180k tokens, $0.36, 3 min expected; 176k tokens, $0.35, 4 min used"
     )
 
 

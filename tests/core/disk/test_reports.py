@@ -669,7 +669,7 @@ def test_what_a_kill_left_in_doubt_is_listed_with_its_worst_cost(
     told = {p["key"]: p for p in as_dict(report)["partitions"]}
     assert told["a|b"]["in_doubt_dollars"] == (price and pytest.approx(price, abs=1e-6))
     assert told["idle"]["in_doubt_dollars"] == 0.0
-    assert ("$0.0824" in told["a|b"]["reason"]) == (price is not None)
+    assert ("$0.082" in told["a|b"]["reason"]) == (price is not None)
     shown = f"{price:.4f}" if price is not None else "unknown"
     for form in ("md", "html"):
         text = FORMATS[form](report)

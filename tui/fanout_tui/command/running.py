@@ -18,7 +18,7 @@ from pathlib import Path
 
 from fanout.account import own_clients_at, reach
 from fanout.decide.ended import finish_command, named
-from fanout.decide.ending import DEFECT, SCRIPT_RAISED, SIGNALS, USAGE
+from fanout.decide.ending import DEFECT, SCRIPT_RAISED, SIGNALS, UNASKED, USAGE
 from fanout.errors import UsageError
 from fanout.life import Life, Setting
 from fanout.place import open_place
@@ -31,7 +31,6 @@ from fanout.words.hiding import hide_all, redact
 from fanout.words.model import Cause
 from fanout.words.snapshot import Snapshot
 from fanout.world.clock import Clock, SystemClock
-from fanout.world.question import UNASKED
 from fanout_tui.command.asking import Asker, can_ask
 from fanout_tui.command.lines import output_of
 from fanout_tui.command.options import Options

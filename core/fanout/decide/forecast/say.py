@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import floor, log10
 
 from fanout.decide.forecast.batches import BATCHES
 from fanout.words.forecast import Forecast, Range
@@ -10,6 +11,7 @@ from fanout.words.model import Dimension
 CAUSES_SHOWN = 3
 _BUCKETS = frozenset(dimension.value for dimension in Dimension)
 _THOUSAND, _MILLION = 1_000, 1_000_000
+WHOLE_FROM, CENTS_FROM, DIGITS_MAX = 1_000, 0.1, 8
 _MINUTE, _HOUR = 60, 3_600
 
 
@@ -40,8 +42,12 @@ def tokens(count: float) -> str:
 
 
 def dollars(amount: float) -> str:
-    """`$5.20`; small amounts to a tenth of a cent."""
-    return f"${amount:,.2f}" if amount >= 1 else f"${amount:.3f}"
+    """`$5.20`, `$0.36`, `$0.0021`: small amounts to their second digit."""
+    if amount >= WHOLE_FROM:
+        return f"${amount:,.0f}"
+    if amount >= CENTS_FROM or not amount:
+        return f"${amount:.2f}"
+    return f"${amount:.{min(1 - floor(log10(amount)), DIGITS_MAX)}f}"
 
 
 def minutes(seconds: float) -> str:
