@@ -102,7 +102,7 @@ class OutputFolder:
         Makes the folders above it. Raises `UsageError` for a bad name and
         `FanoutError` when the disk refuses.
         """
-        names = _names(relative)
+        names = names_of(relative)
         try:
             with self._root.opened(names[:-1], make=True) as folder:
                 digest = replace(names[-1], folder, data)
@@ -123,7 +123,7 @@ class OutputFolder:
         in `.json` or `.jsonl`. Raises `UsageError` for a bad name, and nothing
         else.
         """
-        names = _names(relative)
+        names = names_of(relative)
         content = self._read(names)
         if isinstance(content, Problem):
             return content
@@ -192,7 +192,7 @@ def digest(path: str) -> str | None:
     return hashed.hexdigest()
 
 
-def _names(relative: object) -> tuple[str, ...]:
+def names_of(relative: object) -> tuple[str, ...]:
     """Split an output's path into names. Raises `UsageError`."""
     if not isinstance(relative, str) or not relative:
         raise _bad(relative, "it is empty")

@@ -16,6 +16,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
 from fanout.errors import UsageError
+from fanout.files.outputs import names_of
 from fanout.words.budgets import Budget
 
 KEY_LENGTH_MAX = 200
@@ -86,7 +87,10 @@ def checked_output(output: Any) -> str | None:
             f"the output {_short(text)} cannot be used: {problem}",
             hint="an output is a relative path below the output folder (`--out`)",
         )
-    return PurePosixPath(text).as_posix()
+    path = PurePosixPath(text).as_posix()
+    # What cannot be written in the end is not paid for first.
+    names_of(path)
+    return path
 
 
 def checked_tolerance(allow_missing: Any) -> str | None:

@@ -16,7 +16,9 @@ script any more: each raises `CancelledError`.
 
 import asyncio
 import os
+import sys
 import threading
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -284,14 +286,15 @@ class Session:
                 hint=f'give each its own, such as key=f"{row.key}/{{n}}"',
             )
 
-    def _take_output(self, path: PurePosixPath, row: RowId) -> None:
+    def _take_output(self, written: PurePosixPath, row: RowId) -> None:
+        path = one_file(written)
         folders = path.parents[:-1]
         rival = self._outputs.get(path) or self._folders.get(path)
         for folder in folders:
             rival = rival or self._outputs.get(folder)
         if rival is not None:
             raise UsageError(
-                f"`{rival}` and `{row}` cannot both write the output `{path}`",
+                f"`{rival}` and `{row}` cannot both write the output `{written}`",
                 hint='name outputs by key, such as output=f"findings/{key}.json"',
             )
         self._outputs[path] = row
@@ -306,6 +309,13 @@ class Session:
             for table in (self._outputs, self._folders):
                 for path in [path for path, row in table.items() if row in gone]:
                     del table[path]
+
+
+def one_file(path: PurePosixPath) -> PurePosixPath:
+    """Return the one spelling of what is one file on this system's disks."""
+    if sys.platform != "darwin":
+        return path
+    return PurePosixPath(unicodedata.normalize("NFD", str(path)).casefold())
 
 
 _current: Session | None = None

@@ -70,6 +70,20 @@ class Budgets:
         for phase, budget in phases.items():
             self.purses.phase(phase).budget = budget
 
+    def finish(self) -> None:
+        """Say which options bounded nothing; the run ends."""
+        core = self._core
+        end = core.state.script_end
+        if end is None or end.outcome != "returned":
+            # There might have been more of them.
+            return
+        for phase in sorted(self._given.keys() - core.state.phases.keys()):
+            text = (
+                f"a budget names the phase {phase}, which there was not: "
+                "it bounded nothing"
+            )
+            core.record(Noted(source="engine", text=text))
+
     def bound_phase(self, phase: str, budget: Budget) -> Budget:
         """Take what the script says of a phase; returns what holds."""
         purse = self.purses.phase(phase)

@@ -194,12 +194,13 @@ def build_desks(core: Core, world: World) -> Desks:
         waves=waves,
         defaults=world.defaults,
     )
+
     stopping.connect(
         rows,
         lanes,
         finish_clients=clients.finish,
         stop_tools=agents.stop_tools,
-        before_end=waves.finish,
+        before_end=(waves.finish, budgets.finish),
     )
     return Desks(
         rows=rows,

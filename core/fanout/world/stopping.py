@@ -67,7 +67,7 @@ class Stopping:
         self.lanes: Lanes
         self._finish_clients: Callable[[], None]
         self._stop_tools: Callable[[MissingKind, str], None]
-        self._before_end: Callable[[], None]
+        self._before_end: tuple[Callable[[], None], ...]
 
     def connect(
         self,
@@ -76,7 +76,7 @@ class Stopping:
         *,
         finish_clients: Callable[[], None],
         stop_tools: Callable[[MissingKind, str], None],
-        before_end: Callable[[], None],
+        before_end: tuple[Callable[[], None], ...],
     ) -> None:
         """Name what this desk needs of the others."""
         self.rows = rows
@@ -207,7 +207,8 @@ class Stopping:
         state = core.state
         script = state.script_end
         assert script is not None
-        self._before_end()
+        for say in self._before_end:
+            say()
         self._hold_to_selection(script.outcome)
         if script.outcome == "returned" and state.stop is None:
             for row in list(state.rows.values()):

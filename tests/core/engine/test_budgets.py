@@ -17,7 +17,7 @@ from fanout.testing.memory_journal import MemoryJournal
 from fanout.testing.scripted_api import ScriptedApi, answered, broken, refused, tool_use
 from fanout.words.budgets import Budget
 from fanout.words.commands import RaiseBudget, Stop
-from fanout.words.events import BudgetSet, CallAdmitted, PhaseEntered
+from fanout.words.events import BudgetSet, CallAdmitted, Noted, PhaseEntered
 from fanout.words.model import Cause, MissingKind, RowId, Status, Usage
 from fanout.words.outcome import Answered
 from fanout.words.tools import ToolResult
@@ -63,6 +63,20 @@ def test_a_phase_that_reaches_its_budget_ends_and_the_run_goes_on(
     assert all("the phase's budget of 700 tokens reached" in text for text in reasons)
     assert bench.state.budgets == {"audit": Budget(tokens=700)}
     assert bench.state.stop is None
+
+
+def test_a_budget_of_a_phase_that_there_was_not_is_said(tmp_path: Path) -> None:
+    budgets = {"audti": Budget(dollars=1.0), "audit": Budget(dollars=1.0)}
+    planning = Planning(phase_budgets=budgets)
+    bench = Timed(ScriptedApi(lambda *_: answered()), tmp_path, planning=planning)
+    bench.schedule(*small(3, "audit"))
+    bench.at(50, bench.returns)
+    assert bench.run() == 0
+    notes = [e.text for e in bench.journal.events if isinstance(e, Noted)]
+    said = [text for text in notes if "a budget names" in text]
+    assert said == [
+        "a budget names the phase audti, which there was not: it bounded nothing"
+    ]
 
 
 def test_other_phases_do_not_stand_behind_one_without_money(tmp_path: Path) -> None:

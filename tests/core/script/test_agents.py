@@ -1,5 +1,6 @@
 import asyncio
-from pathlib import Path
+import sys
+from pathlib import Path, PurePosixPath
 
 import pytest
 from pydantic import BaseModel
@@ -7,7 +8,7 @@ from pydantic import BaseModel
 import fanout
 from core.script.ports import FakePort, done, missing, settle
 from fanout.errors import UsageError
-from fanout.script.session import Session
+from fanout.script.session import Session, one_file
 from fanout.words.model import MissingKind, RowId, Usage
 
 pytestmark = pytest.mark.anyio
@@ -118,6 +119,31 @@ async def test_the_phase_binds_where_it_is_awaited(
     async with fanout.phase("awaited"):
         result = await one
     assert result.phase == "awaited"
+
+
+async def test_two_rows_cannot_write_what_is_one_file_here(
+    port: FakePort, session: Session, monkeypatch
+) -> None:
+    pairs = [("A.md", "a.md"), ("e\u0301.md", "\u00e9.md")]
+    for platform, same in (("linux", False), ("darwin", True)):
+        monkeypatch.setattr(sys, "platform", platform)
+        for one, other in pairs:
+            paths = PurePosixPath(one), PurePosixPath(other)
+            assert (one_file(paths[0]) == one_file(paths[1])) is same
+    for one, other in pairs:
+        with pytest.raises(UsageError, match="cannot both write"):
+            await fanout.parallel(
+                fanout.agent("Go.", key=path, output=path) for path in (one, other)
+            )
+
+
+@pytest.mark.parametrize(
+    "path", ["CON.txt", "x/nul", "n" * 250, "a\\b", ".fanout/x", "x/" * 600 + "y"]
+)
+def test_what_cannot_be_written_is_refused_before_it_is_paid_for(path: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        fanout.agent("Go.", key="a", output=path)
+    assert caught.value.hint
 
 
 async def test_two_rows_cannot_write_one_output(
