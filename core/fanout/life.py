@@ -13,6 +13,7 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from fanout.account import Access
 from fanout.config import Config
@@ -30,7 +31,13 @@ from fanout.disk.keeper import Keeper
 from fanout.disk.reserve import Reserve
 from fanout.disk.reuse import Reuse, find_reusable
 from fanout.errors import UsageError
-from fanout.files.outputs import OutputFolder, digest, restore
+from fanout.files.outputs import (
+    OutputFolder,
+    Problem,
+    Restored,
+    digest,
+    restore,
+)
 from fanout.files.safepath import fence_off
 from fanout.known import keeper, known_of
 from fanout.place import Place
@@ -40,6 +47,7 @@ from fanout.version import VERSION
 from fanout.words.batched import BatchGone
 from fanout.words.budgets import Budget
 from fanout.words.events import LifeStarted, Noted
+from fanout.words.orders import AgentOrder
 from fanout.words.snapshot import RunInfo, Snapshot
 from fanout.world import messages as said
 from fanout.world.api import Api
@@ -47,7 +55,7 @@ from fanout.world.clock import Clock
 from fanout.world.core import Core
 from fanout.world.desks import ApiPort, World, build_desks
 from fanout.world.engine import CEILING_MAX, Engine
-from fanout.world.lookup import Lookup, Order
+from fanout.world.lookup import Lookup
 from fanout.world.noapi import NoApi
 from fanout.world.openings import Defaults
 from fanout.world.planning import Asks, Planning, Script
@@ -106,7 +114,7 @@ class Life:
         self.before_end: Callable[[], None] = _nothing
         """Called when `main` has ended, before the engine hears of it."""
         config, place = setting.config, setting.place
-        self.out = OutputFolder(config.out_dir or place.out)
+        self.out = OutputFolder(_out(config, place))
         fence_off(str(place.runs))
         self._lane = _lane(config, place)
         self._budgets = _budgets(config, place)
@@ -121,6 +129,7 @@ class Life:
             model=config.model,
             life=place.life,
             started_at=setting.clock.wall(),
+            out=self.out.path,
         )
 
     def start(self) -> None:
@@ -235,7 +244,7 @@ class Life:
         )
 
     def _open_life(self, core: Core) -> None:
-        info = self.info
+        info, config, place = self.info, self._setting.config, self._setting.place
         core.record(
             LifeStarted(
                 run=info.id,
@@ -248,11 +257,13 @@ class Life:
                 version=VERSION,
                 pid=os.getpid(),
                 lane=self._lane,
-                prices=as_json(self._setting.config.prices),
+                prices=as_json(config.prices),
                 budgets={
                     name: [budget.tokens, budget.dollars]
                     for name, budget in self._budgets.items()
                 },
+                out="" if info.out == os.path.realpath(place.out) else info.out,
+                fresh=config.fresh,
             )
         )
         if info.life > 1:
@@ -262,7 +273,7 @@ class Life:
             for number in list(core.state.batches.by_number):
                 reason = "its account had ended with the process before"
                 core.record(BatchGone(batch=number, reason=reason))
-        for text in self._setting.place.notes:
+        for text in place.notes:
             core.record(Noted(source="engine", text=text))
 
     def _world(self, api: ApiPort, purses: Purses, publisher: Publisher) -> World:
@@ -318,13 +329,16 @@ class Life:
             endpoint=access.endpoint,
             simulated=access.simulated,
             current=place.folder,
+            # What a fresh run ignores it may learn from.
+            own=place.state.fresh,
         )
-        # What a fresh run ignores it may learn from.
         return reuse.forgotten() if self._setting.config.fresh else reuse
 
-    def _restore(self, order: Order, value: object, sha256: str | None) -> bool:
+    def _restore(
+        self, order: AgentOrder, value: object, sha256: str | None
+    ) -> Restored | Problem:
         assert order.output is not None, "nothing to restore"
-        return restore(self.out, order.output, value, sha256)
+        return restore(self.out, order.output, value, sha256, order.validate)
 
 
 def _lane(config: Config, place: Place) -> str:
@@ -332,6 +346,15 @@ def _lane(config: Config, place: Place) -> str:
     if config.lane is None and config.resume is not None and before is not None:
         return before.lane
     return config.lane or LIVE
+
+
+def _out(config: Config, place: Place) -> Path:
+    """Where outputs go; whoever resumes a run without saying it leaves them there."""
+    if config.out_dir is not None:
+        return config.out_dir
+    before = place.state.start
+    kept = "" if config.resume is None or before is None else before.out
+    return Path(kept) if kept else place.out
 
 
 def _budgets(config: Config, place: Place) -> dict[str, Budget]:
@@ -349,9 +372,10 @@ def _budgets(config: Config, place: Place) -> dict[str, Budget]:
 def _gone_on(state: RunState) -> str:
     """Say what this life goes on from."""
     counts = state.counts
+    fresh = "; it began afresh: earlier runs are not reused" if state.fresh else ""
     return (
         f"goes on with this run, life {state.life}: {counts.done} of "
-        f"{counts.expected} rows were done; finished turns are kept"
+        f"{counts.expected} rows were done; finished turns are kept{fresh}"
     )
 
 

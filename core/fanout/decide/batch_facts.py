@@ -13,6 +13,7 @@ from fanout.decide.open_batches import Member
 from fanout.decide.run_state import (
     RunState,
     at_rest,
+    cleared,
     cost_of,
     plus,
     put,
@@ -79,8 +80,7 @@ def _taken_up(state: RunState, at: float, event: CallTakenUp) -> None:
     state.ledger.wasted.take(member.wasted)
     if not member.dropped:
         tally = replace(
-            tally,
-            in_doubt=minus(tally.in_doubt, member.doubt),
+            cleared(state, tally, member.model, member.doubt),
             wasted=minus(tally.wasted, member.wasted),
             dollars=plus(tally.dollars, -(member.cost or 0.0)),
         )
@@ -100,8 +100,7 @@ def _settled(state: RunState, _at: float, event: CallSettled) -> None:
     row = state.rows.get(event.row)
     if row is not None and not member.dropped:
         tally = replace(
-            row.tally,
-            in_doubt=minus(row.tally.in_doubt, member.doubt),
+            cleared(state, row.tally, member.model, member.doubt),
             wasted=row.tally.wasted + event.wasted,
             dollars=plus(row.tally.dollars, cost),
         )

@@ -59,6 +59,8 @@ class RunState:
         self.start: LifeStarted | None = None
         """How the newest life began."""
         self.started_at = 0.0
+        self.fresh = False
+        """A life began afresh: earlier runs serve none of the lives since."""
         self.life = 0
         self.seq = 0
         """Number of the record folded last."""
@@ -180,12 +182,10 @@ def interrupt(state: RunState, at: float) -> None:
         reason = "the process ended first"
         if flight is not None and flight.batch is not None:
             doubt, reason = state.batches.interrupt(flight)
-            state.ledger.in_doubt.add(doubt)
-            tally = replace(tally, in_doubt=tally.in_doubt + doubt)
+            tally = doubted(state, row, doubt)
         elif flight is not None:
             worst = flight.need.worst
-            state.ledger.in_doubt.add(worst)
-            tally = replace(tally, in_doubt=tally.in_doubt + worst)
+            tally = doubted(state, row, worst)
             reason = (
                 f"in doubt: call {flight.call} was in flight, "
                 f"at most {worst.total:,} tokens{_price(state, row, worst)}"
@@ -204,9 +204,7 @@ def interrupted(counts: Counts) -> Counts:
 
 
 def _price(state: RunState, row: Row, usage: Usage) -> str:
-    cost = None
-    if row.spec is not None:
-        cost = dollars(row.spec.model, usage, state.prices)
+    _, cost = _flown(state, row, usage)
     return "" if cost is None else f", {said(cost)}"
 
 
@@ -224,11 +222,38 @@ def pay(state: RunState, row: Row, usage: Usage) -> float | None:
     """Count what the row's call in flight has used; returns the row's new dollars."""
     if not usage.total:
         return row.tally.dollars
-    model = "" if row.spec is None else row.spec.model
-    in_batch = row.flight is not None and row.flight.batch is not None
-    cost = cost_of(state, model, usage, in_batch=in_batch)
+    model, cost = _flown(state, row, usage)
     spend_of(state, row.id).add(model, usage, cost)
     return plus(row.tally.dollars, cost)
+
+
+def doubted(state: RunState, row: Row, usage: Usage) -> Tally:
+    """Count what the call in flight may have used; returns the row's new tally."""
+    tally = row.tally
+    if not usage.total:
+        return tally
+    state.ledger.in_doubt.add(usage)
+    _, cost = _flown(state, row, usage)
+    return replace(
+        tally,
+        in_doubt=tally.in_doubt + usage,
+        doubt_dollars=plus(tally.doubt_dollars, cost),
+    )
+
+
+def cleared(state: RunState, tally: Tally, model: str, usage: Usage) -> Tally:
+    """Return a tally without what was in doubt of a call in a batch."""
+    in_doubt = minus(tally.in_doubt, usage)
+    cost = cost_of(state, model, usage, in_batch=True)
+    rest = plus(tally.doubt_dollars, -(cost or 0.0)) if in_doubt.total else 0.0
+    return replace(tally, in_doubt=in_doubt, doubt_dollars=rest)
+
+
+def _flown(state: RunState, row: Row, usage: Usage) -> tuple[str, float | None]:
+    """The model of the row's call in flight, and what that costs in its lane."""
+    model = "" if row.spec is None else row.spec.model
+    in_batch = row.flight is not None and row.flight.batch is not None
+    return model, cost_of(state, model, usage, in_batch=in_batch)
 
 
 def spend_of(state: RunState, row: RowId) -> Spend:

@@ -33,6 +33,7 @@ from fanout.decide.run_state import (
     RunState,
     at_rest,
     count_move,
+    doubted,
     hold,
     in_flight,
     interrupt,
@@ -104,6 +105,7 @@ def _life_started(state: RunState, at: float, event: LifeStarted) -> None:
     interrupt(state, at)
     state.start = event
     state.started_at = at
+    state.fresh = state.fresh or event.fresh
     state.life = event.life
     state.budgets = {
         name: Budget(tokens=given[0], dollars=given[1])
@@ -214,6 +216,7 @@ def _call_admitted(state: RunState, at: float, event: CallAdmitted) -> None:
             tally.wasted,
             tally.in_doubt,
             tally.dollars,
+            tally.doubt_dollars,
         ),
         Flight(event.call, event.turn, event.need, at, event.batch),
     )
@@ -246,6 +249,7 @@ def _call_answered(state: RunState, at: float, event: CallAnswered) -> None:
             tally.wasted,
             tally.in_doubt,
             pay(state, row, event.usage),
+            tally.doubt_dollars,
         ),
         None,
         wait,
@@ -264,13 +268,11 @@ def _call_refused(state: RunState, at: float, event: CallRefused) -> None:
     ledger.refusals_429 += is_429
     ledger.refusals_529 += is_529
     ledger.wasted.add(event.wasted)
-    ledger.in_doubt.add(event.in_doubt)
     tally = replace(
-        tally,
+        doubted(state, row, event.in_doubt),
         refusals_429=tally.refusals_429 + is_429,
         refusals_529=tally.refusals_529 + is_529,
         wasted=tally.wasted + event.wasted,
-        in_doubt=tally.in_doubt + event.in_doubt,
         dollars=pay(state, row, event.wasted),
     )
     wait = Wait(cause, event.until, event.message)
@@ -283,11 +285,9 @@ def _call_abandoned(state: RunState, at: float, event: CallAbandoned) -> None:
     row = row_of(state, event.row, event)
     status = next_status(row, event, state.life)
     in_flight(row, event)
-    state.ledger.in_doubt.add(event.in_doubt)
     state.ledger.wasted.add(event.wasted)
     tally = replace(
-        row.tally,
-        in_doubt=row.tally.in_doubt + event.in_doubt,
+        doubted(state, row, event.in_doubt),
         wasted=row.tally.wasted + event.wasted,
         dollars=pay(state, row, event.wasted),
     )

@@ -259,10 +259,17 @@ class Harvest:
             asked.kind = kind
             self.asked[row] = asked
 
-    def _life(self, _event: LifeStarted, _where: Where) -> None:
+    def _life(self, event: LifeStarted, _where: Where) -> None:
         self.killed()
         for row in list(self.open):
             self._leave(row)
+        if event.fresh:
+            # Refused once for all: no later life brings it back.
+            self.results.clear()
+            self.asked.clear()
+            self.left.clear()
+            self._by_content.clear()
+            self.inherited.clear()
 
     def _leave(self, row: RowId) -> None:
         partial = self.open.pop(row)

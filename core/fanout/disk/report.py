@@ -8,13 +8,12 @@ expected row done. How it is written down is for `report_json` and its kin.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 from fanout.decide.ended import broken_off, ended, finish_command
 from fanout.decide.forecast.compare import compared, outcome
-from fanout.decide.pricing import dollars
 from fanout.decide.run_state import RUN
 from fanout.decide.spent import budgets_of
 from fanout.decide.state import RunState
@@ -57,6 +56,9 @@ class Partition:
     """Why it runs again although earlier work knows it."""
     dollars: float | None = 0.0
     """What its calls are known to have cost, as `usage` has it."""
+    output_now: str | None = None
+    """What its output is on the disk, where it is not as it was done: `changed`,
+    `empty`, `broken` or `gone`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +107,8 @@ class Report:
     """The run's."""
     priced: Prices = Prices()
     """What it was reckoned with."""
+    outputs: str = ""
+    """The folder that outputs are in."""
     notes: tuple[str, ...] = ()
     """What is wrong with the journal, and which outputs are not as they were done."""
 
@@ -161,13 +165,33 @@ class Report:
         return f"Ran again, although earlier work knew them: {', '.join(counted)}."
 
     @property
+    def _spoiled(self) -> str:
+        """What is to be said of a complete run whose outputs are no longer so."""
+        count = sum(1 for p in self.partitions if p.output_now is not None)
+        if not count:
+            return ""
+        names = "1 output has" if count == 1 else f"{count:,} outputs have"
+        return f" when it ended, and {names} changed since"
+
+    @property
     def verdict(self) -> str:
         """The run's standing in one word or two."""
         if self.complete:
-            return "complete"
+            return f"complete{self._spoiled}"
         if self.exit_code is None:
             return self.state
         return "incomplete, accepted" if self.accepted else "incomplete"
+
+
+def held_against(
+    report: Report, now: Mapping[RowId, str], notes: Iterable[str]
+) -> Report:
+    """Return the report with what the disk holds of its outputs, by row."""
+    partitions = tuple(
+        replace(one, output_now=now.get(RowId(one.phase, one.key)))
+        for one in report.partitions
+    )
+    return replace(report, partitions=partitions, notes=(*report.notes, *notes))
 
 
 def from_snapshot(snapshot: Snapshot, *, generated_at: float) -> Report:
@@ -271,9 +295,10 @@ def _report(
             max((row.since for row in rows.values()), default=generated_at),
         ),
         partitions=tuple(
-            _partition(row, live.get(row.id), again.get(row.id, ""), prices)
+            _partition(row, live.get(row.id), again.get(row.id, ""))
             for row in rows.values()
         ),
+        outputs=info.out,
         notes=notes,
     )
 
@@ -295,7 +320,7 @@ def _phases(
     )
 
 
-def _partition(row: Row, live: Live | None, again: str, prices: Prices) -> Partition:
+def _partition(row: Row, live: Live | None, again: str) -> Partition:
     end, spec, tally = row.end, row.spec, row.tally
     output = end.output if end is not None else None
     return Partition(
@@ -315,17 +340,10 @@ def _partition(row: Row, live: Live | None, again: str, prices: Prices) -> Parti
         throttled_529=tally.refusals_529,
         usage=tally.useful + tally.wasted,
         in_doubt=tally.in_doubt,
-        doubt_dollars=_dollars(row, prices),
+        doubt_dollars=tally.doubt_dollars,
         again=again,
         dollars=tally.dollars,
     )
-
-
-def _dollars(row: Row, prices: Prices) -> float | None:
-    doubt = row.tally.in_doubt
-    if not doubt.total:
-        return 0.0
-    return dollars(row.spec.model, doubt, prices) if row.spec is not None else None
 
 
 def _why(row: Row, live: Live | None) -> str:

@@ -48,6 +48,7 @@ def as_dict(report: Report) -> dict[str, Any]:
         "model": report.model,
         "life": report.life,
         "folder": report.folder,
+        "outputs": report.outputs,
         "started_at": iso(report.started_at),
         "generated_at": iso(report.generated_at),
         "usage": {
@@ -116,6 +117,7 @@ def _partition(one: Partition) -> dict[str, Any]:
         "attempts": one.attempts,
         "turns": one.turns,
         "output": one.output,
+        "output_now": one.output_now,
         "sha256": one.sha256,
         "size": one.size,
         "reused_from": one.reused_from,

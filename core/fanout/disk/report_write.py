@@ -63,6 +63,8 @@ def run_info(run_folder: Path, state: RunState) -> RunInfo:
         model=start.model if start is not None else "",
         life=state.life,
         started_at=state.started_at or (manifest.created if manifest else 0.0),
+        out=(start.out if start is not None else "")
+        or str(run_folder.absolute() / "out"),
     )
 
 

@@ -105,10 +105,18 @@ class Reuse:
         self._asked.clear()
         return self
 
-    def add(self, harvests: Iterable[Harvest]) -> None:
-        """Index what runs have left, the preferred run first."""
+    def add(self, harvests: Iterable[Harvest], *, only: str | None = None) -> None:
+        """Index what runs have left, the preferred run first.
+
+        With `only` the others serve no row; what agents used is learned from all.
+        """
         by_run = {harvest.run: harvest for harvest in harvests}
         self.experience = Experience([one.outlook for one in by_run.values()])
+        if only is not None:
+            by_run = {only: by_run[only]}
+        self._index(by_run)
+
+    def _index(self, by_run: Mapping[str, Harvest]) -> None:
         present = by_run.keys()
         claimed: dict[tuple[str, str], str] = {}
         superseded = _gone_on_with(by_run)
@@ -134,10 +142,12 @@ def find_reusable(
     endpoint: str,
     simulated: bool,
     current: Path | None = None,
+    own: bool = False,
 ) -> Reuse:
     """Read the journals of a script's runs and return what they hold.
 
-    `current` is the folder of the run that is gone on with, if there is one.
+    `current` is the folder of the run that is gone on with, if there is one; with
+    `own`, nothing but that serves a row.
     """
     folders = []
     for folder in run_folders(runs):
@@ -158,7 +168,7 @@ def find_reusable(
         harvests.append(harvest)
         reuse.notes += [f"{folder.name}: {text}" for text in tail.damage]
     reuse.runs = tuple(harvest.run for harvest in harvests)
-    reuse.add(harvests)
+    reuse.add(harvests, only=harvests[0].run if own and current else None)
     return reuse
 
 

@@ -1,38 +1,80 @@
-"""Outputs of done rows, looked at once more when a life ends.
+"""Outputs of done rows, looked at once more: when a life ends, and for a report.
 
 A row is done by what was on disk when it was checked. Whatever has touched the
 file since (another agent's tools, the script, a person) is said; the row stays
-done, because scripts may move and edit what is theirs.
+done, because scripts may move and edit what is theirs. Whoever reuses it looks
+again, and takes no more than what is there.
 """
 
-import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from fanout.files.outputs import digest
-from fanout.words.model import Row, Status
+from fanout.disk.report import Partition
+from fanout.errors import UsageError
+from fanout.files.outputs import OutputFolder, Problem, digest_of
+from fanout.words.model import RowId, Status
 
 SHOWN_MAX = 20
 
+GONE, EMPTY, BROKEN, CHANGED = "gone", "empty", "broken", "changed"
+_SAID = {
+    GONE: "is gone, or no file any more,",
+    EMPTY: "has been emptied",
+    BROKEN: "has been changed into what is none",
+    CHANGED: "has been changed",
+}
 
-def moved(rows: Iterable[Row], folder: str) -> list[str]:
-    """Return a sentence for each output that is not as it was checked. Blocking.
 
-    At most `SHOWN_MAX` of them, and then how many more there are.
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An output that is not as it was checked."""
+
+    row: RowId
+    output: str
+    what: str
+    """`gone`, `empty`, `broken` or `changed`."""
+
+    @property
+    def sentence(self) -> str:
+        """The same for people."""
+        name = f"the output {self.output} of {self.row}"
+        return f"{name} {_SAID[self.what]} since it was done"
+
+
+def moved(rows: Iterable[Partition], folder: str) -> list[Change]:
+    """Return the outputs below `folder` that are not as they were checked. Blocking.
+
+    Whether one that was changed still fits its schema, only its script can tell.
     """
     found = []
+    place: OutputFolder | None
+    try:
+        place = OutputFolder(folder, make=False)
+    except UsageError:
+        place = None
     for row in rows:
-        end = row.end
-        if row.status is not Status.DONE or end is None:
+        if row.status != Status.DONE.value or row.output is None or not row.sha256:
             continue
-        if end.output is None or end.sha256 is None or end.reused_from is not None:
-            # One that was edited before it was reused is said when it is reused.
-            continue
-        path = os.path.join(folder, end.output)  # noqa: PTH118  a name was checked
-        now = digest(path)
-        if now != end.sha256:
-            what = "has been changed" if now else "is gone, or no file any more,"
-            name = f"the output {end.output} of {row.id}"
-            found.append(f"{name} {what} since it was done")
-    if len(found) > SHOWN_MAX:
-        found[SHOWN_MAX:] = [f"{len(found) - SHOWN_MAX} more outputs are not as done"]
+        what = "" if place else GONE
+        if place and digest_of(place, row.output) != row.sha256:
+            what = _what(place, row.output)
+        if what:
+            found.append(Change(RowId(row.phase, row.key), row.output, what))
     return found
+
+
+def sentences(changes: Sequence[Change]) -> list[str]:
+    """Name at most `SHOWN_MAX` of them, and then how many more there are."""
+    found = [change.sentence for change in changes[:SHOWN_MAX]]
+    if len(changes) > SHOWN_MAX:
+        found.append(f"{len(changes) - SHOWN_MAX} more outputs are not as done")
+    return found
+
+
+def _what(place: OutputFolder, output: str) -> str:
+    now = place.verify(output)
+    if not isinstance(now, Problem):
+        return CHANGED
+    if now.kind in ("absent", "unsafe"):
+        return GONE
+    return EMPTY if now.kind == "empty" else BROKEN

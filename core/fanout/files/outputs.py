@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
-from fanout.decide.hollow import is_blank
+from fanout.decide.hollow import hollow, is_blank
 from fanout.disk.plain import DEPTH_MAX, is_too_deep
 from fanout.errors import FanoutError, UsageError
 from fanout.files.safefile import (
@@ -82,10 +82,14 @@ class Problem:
 class OutputFolder:
     """The folder that the outputs of a run go to; made if it is missing."""
 
-    def __init__(self, root: str | os.PathLike[str]) -> None:
-        """Make the folder and resolve it. Raises `UsageError`."""
+    def __init__(self, root: str | os.PathLike[str], *, make: bool = True) -> None:
+        """Make the folder, unless it is only looked at, and resolve it.
+
+        Raises `UsageError`.
+        """
         try:
-            Path(root).mkdir(parents=True, exist_ok=True)
+            if make:
+                Path(root).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(
                 f"the output folder `{os.fspath(root)}` cannot be made: "
@@ -157,19 +161,49 @@ def encode_output(value: Any) -> bytes:
     return text.encode("utf-8", errors="replace") + b"\n"
 
 
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A reused output that is in its place and counts."""
+
+    sha256: str
+    size: int
+    """Bytes."""
+    value: Any
+    edited: bool = False
+    """Somebody changed it since it was written: the value is what it holds now."""
+
+
 def restore(
-    folder: OutputFolder, relative: str, value: Any, sha256: str | None
-) -> bool:
-    """See that a reused output is where it is expected; blocking.
+    folder: OutputFolder,
+    relative: str,
+    value: Any,
+    sha256: str | None,
+    validator: Validator | None = None,
+) -> Restored | Problem:
+    """See that a reused output is where it is expected, and counts; blocking.
 
     What is gone is written again from the journal's value. What is there and
-    differs was edited by somebody: it is left alone, and False returned.
+    differs was edited by somebody: it is never written over, and counts for what it
+    holds now, or does not count.
     """
-    path = os.path.join(folder.path, relative)  # noqa: PTH118  a name was checked
-    found = digest(path)
-    if found is not None:
-        return found == sha256
-    return folder.write(relative, encode_output(value)).sha256 == sha256
+    if sha256 is not None and digest_of(folder, relative) == sha256:
+        size = os.stat(os.path.join(folder.path, relative)).st_size  # noqa: PTH116, PTH118
+        return Restored(sha256, size, value)
+    found = folder.verify(relative, validator)
+    if isinstance(found, Problem):
+        if found.kind != "absent":
+            return found
+        written = folder.write(relative, encode_output(value))
+        return Restored(written.sha256, written.size, value)
+    if validator is None and (problem := hollow(found.value, None)):
+        return Problem("misfit", problem)
+    return Restored(found.sha256, found.size, found.value, edited=True)
+
+
+def digest_of(folder: OutputFolder, relative: str) -> str | None:
+    """Return the digest of an output as it is now; None for no plain file. Blocking."""
+    # Its name was checked when it was written.
+    return digest(os.path.join(folder.path, relative))  # noqa: PTH118
 
 
 def digest(path: str) -> str | None:

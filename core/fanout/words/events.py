@@ -52,6 +52,10 @@ class LifeStarted:
     one of whoever reads."""
     budgets: Mapping[str, Json] = field(default_factory=dict)
     """Tokens and dollars by phase, as the options say; the run's stand at ``""``."""
+    out: str = ""
+    """The folder that outputs go to, absolute; empty: `out` in the run's own."""
+    fresh: bool = False
+    """Nothing from before this life is reused, by it or by a later one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

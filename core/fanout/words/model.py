@@ -228,6 +228,8 @@ class Tally:
     """Worst case of calls that were in flight at a kill."""
     dollars: float | None = 0.0
     """What the useful and the wasted cost; None once a price was unknown."""
+    doubt_dollars: float | None = 0.0
+    """The most that what is in doubt may have cost, each call at its lane's price."""
 
 
 @dataclass(frozen=True, slots=True)

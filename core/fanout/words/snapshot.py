@@ -37,6 +37,8 @@ class RunInfo:
     model: str
     life: int
     started_at: float
+    out: str = ""
+    """The folder that outputs go to, absolute."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ class Agents:
             self._core.record(Noted(source="log", text=found.note, row=row))
         if found.problem:
             work.found = found
-            self._rows.missing(row, MissingKind.NO_OUTPUT, found.problem)
+            self._rows.missing(row, found.kind, found.problem)
             return
         if found.done:
             self._reuse(found)

@@ -15,7 +15,8 @@ from typing import Any, Protocol
 from fanout.decide.again import CHANGED_FILE
 from fanout.decide.forecast.outlook import Experience
 from fanout.errors import FanoutError
-from fanout.words.model import RowId, RowSpec
+from fanout.files.outputs import Problem, Restored
+from fanout.words.model import MissingKind, RowId, RowSpec
 from fanout.world.messages import Found
 
 
@@ -31,6 +32,16 @@ class Order(Protocol):
     def output(self) -> str | None:
         """Where this run expects its output."""
         ...
+
+
+Restore = Callable[[Any, Any, str | None], Restored | Problem]
+"""`fanout.files.outputs.restore`, for an order, its value and its output's digest."""
+
+CHANGED_OUTPUT = (
+    "changed since it was done; delete it and resume: it is written again at no cost"
+)
+AGENTS = ("not json", "misfit")
+"""Problems of what a file holds; the others are of the file."""
 
 
 class Earlier(Protocol):
@@ -86,7 +97,7 @@ class Lookup:
         load: Callable[[], Earlier | None],
         *,
         digest: Callable[[str], str | None],
-        restore: Callable[[Order, Any, str | None], bool],
+        restore: Restore,
     ) -> None:
         """`load` reads the index when it is first needed; None is none."""
         self._load = load
@@ -145,15 +156,34 @@ class Lookup:
         return self.restored(order, found)
 
     def restored(self, order: Order, found: Found) -> Found:
-        """See that a finished row's output is in its place; says what is not."""
-        note = problem = ""
+        """See that a finished row's output is in its place; says what is not.
+
+        One that was edited is what the row is done with, where it still counts.
+        """
+        if not order.output:
+            return found
         try:
-            if order.output and not self._restore(order, found.value, found.sha256):
-                note = f"{order.output} was edited since it was written; "
-                note += "it is left as it is"
+            there = self._restore(order, found.value, found.sha256)
         except (FanoutError, OSError) as error:
             problem = f"it is done, and its output cannot be written again: {error}"
-        return replace(found, note=note, problem=problem)
+            return replace(found, problem=problem, kind=MissingKind.NO_OUTPUT)
+        if isinstance(there, Problem):
+            kind = MissingKind.INVALID if there.kind in AGENTS else None
+            problem = f"{there.text} ({CHANGED_OUTPUT})"
+            kind = kind or MissingKind.NO_OUTPUT
+            return replace(found, problem=problem, kind=kind)
+        note = ""
+        if there.edited:
+            note = f"{order.output} was edited since it was written; "
+            note += "it is left as it is, and taken for what it holds now"
+        return replace(
+            found,
+            value=there.value,
+            sha256=there.sha256,
+            size=there.size,
+            note=note,
+            problem="",
+        )
 
     def _half_done(self, row: RowId, partial: Any, why: str) -> Found:
         moved = self._moved(partial.files_read, partial.files_written)

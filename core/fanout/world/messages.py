@@ -198,7 +198,9 @@ class Found:
     detail: str = ""
     """More of that: the file that changed."""
     problem: str = ""
-    """Why a finished result cannot be put where this run expects it."""
+    """Why a finished result does not count where this run expects it."""
+    kind: MissingKind = MissingKind.NO_OUTPUT
+    """What the row then is missing for."""
 
 
 @dataclass(frozen=True, slots=True)

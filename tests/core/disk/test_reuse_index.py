@@ -39,7 +39,8 @@ class Told:
     """Writes a run's journal from facts."""
 
     def __init__(self, runs: Path, token: str, **changes: Any) -> None:
-        self.said = {
+        fresh = changes.pop("fresh", False)
+        self.said: dict[str, Any] = {
             "script": "/w/audit.py",
             "endpoint": "https://api",
             "simulated": False,
@@ -54,10 +55,12 @@ class Told:
             token=lambda: token,
             **self.said,
         )
+        self.said["fresh"] = fresh
         self.records: list[Record] = []
         self.lives = 0
         self.calls = 0
         self.life()
+        self.said["fresh"] = False
 
     @property
     def run(self) -> str:

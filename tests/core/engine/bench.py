@@ -16,7 +16,7 @@ from fanout.decide.pricing import BUILT_IN
 from fanout.decide.run_state import RunState
 from fanout.decide.selection import EVERYTHING, Selection
 from fanout.decide.state import apply
-from fanout.files.outputs import OutputFolder, digest
+from fanout.files.outputs import OutputFolder, digest, restore
 from fanout.testing.memory_journal import MemoryJournal
 from fanout.testing.scripted_api import ScriptedApi
 from fanout.testing.virtual_loop import LoopClock, VirtualLoop, inline
@@ -94,7 +94,6 @@ class Bench:
         patience: float | None = None,
         purses: Purses | None = None,
         clock: LoopClock | None = None,
-        restore: Callable[..., bool] = lambda *_: True,
         script: Script = AT_ONCE,
         selection: Selection = EVERYTHING,
         planning: Planning = PLANNING,
@@ -129,7 +128,13 @@ class Bench:
             purses=purses,
             publisher=publisher,
             folder=folder,
-            lookup=Lookup(lambda: earlier, digest=digest, restore=restore),
+            lookup=Lookup(
+                lambda: earlier,
+                digest=digest,
+                restore=lambda o, value, mark: restore(
+                    folder, o.output, value, mark, o.validate
+                ),
+            ),
             threads=inline,
             apart=here,
             chance=chance,

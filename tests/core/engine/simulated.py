@@ -22,7 +22,6 @@ from fanout.decide.run_state import RUN, RunState, interrupt
 from fanout.decide.spent import purses_of
 from fanout.decide.state import apply
 from fanout.disk.reuse import Reuse
-from fanout.files.outputs import OutputFolder, restore
 from fanout.testing.memory_journal import harvest_of
 from fanout.testing.virtual_loop import LoopClock, VirtualLoop
 from fanout.words import commands as ask
@@ -126,7 +125,6 @@ class Life(Bench):
         journal = DelayedJournal(
             self.random, self.weather.commit_seconds, life=self.life, last_seq=state.seq
         )
-        folder = OutputFolder(out)
         super().__init__(
             service,  # type: ignore[arg-type]
             out,
@@ -137,7 +135,6 @@ class Life(Bench):
             purses=purses_of(self._budgets[RUN], left_by(records)),
             clock=LoopClock(epoch),
             planning=Planning(raises=phase_budget is not None, phase_budgets=kept),
-            restore=lambda o, value, digest: restore(folder, o.output, value, digest),
         )
         self.disk = journal
         self.earlier = records

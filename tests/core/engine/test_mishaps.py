@@ -373,12 +373,15 @@ def test_a_reused_output_that_cannot_be_written_is_missing_and_mends(
     second = again(first, api, tmp_path)
     disk: list[OSError] = [OSError(28, "No space left on device")]
 
-    def restore(*_: Any) -> bool:
+    lookup = second.engine.desks.agents._performers._lookup
+    restore = lookup._restore
+
+    def refuse(*given: Any) -> Any:
         if disk:
             raise disk.pop()
-        return True
+        return restore(*given)
 
-    second.engine.desks.agents._performers._lookup._restore = restore
+    lookup._restore = refuse
     second.schedule(asked)
     second.engine._linger = True
     second.returns()

@@ -2,45 +2,67 @@
 
 from pathlib import Path
 
-from fanout.files.audit import SHOWN_MAX, moved
+from fanout.disk.report import Partition
+from fanout.files.audit import SHOWN_MAX, moved, sentences
 from fanout.files.outputs import OutputFolder
-from fanout.words.model import End, MissingKind, Row, RowId, Status
+from fanout.words.model import NO_USAGE
 
 
-def done(number: int, folder: OutputFolder, **changes: str) -> Row:
+def done(number: int, folder: OutputFolder, text: bytes = b"# text") -> Partition:
     name = f"{number}.md"
-    written = folder.write(name, b"# text")
-    end = End(**{"output": name, "sha256": written.sha256, **changes})
-    return Row(
-        id=RowId("p", f"k{number}"), order=number, status=Status.DONE, since=0, end=end
+    return partition(number, name, folder.write(name, text).sha256)
+
+
+def partition(number: int, name: str, digest: str, status: str = "done") -> Partition:
+    return Partition(
+        phase="p",
+        key=f"k{number}",
+        status=status,
+        kind=None,
+        reason="",
+        attempts=1,
+        turns=1,
+        output=name,
+        sha256=digest,
+        size=6,
+        reused_from=None,
+        model=None,
+        throttled_429=0,
+        throttled_529=0,
+        usage=NO_USAGE,
+        in_doubt=NO_USAGE,
+        doubt_dollars=0.0,
     )
 
 
 def test_changed_gone_and_replaced_ones_are_named(tmp_path: Path) -> None:
     folder = OutputFolder(tmp_path / "out")
-    rows = [done(n, folder) for n in range(5)]
+    rows = [done(n, folder) for n in range(7)]
     assert moved(rows, folder.path) == []
     out = Path(folder.path)
     (out / "1.md").write_text("# other")
     (out / "2.md").unlink()
     (out / "3.md").unlink()
     (out / "3.md").symlink_to(out / "0.md")
-    missing = End(kind=MissingKind.STOPPED, output="9.md", sha256="00")
-    rows.append(
-        Row(id=RowId("p", "m"), order=9, status=Status.MISSING, since=0, end=missing)
-    )
-    assert moved(rows, folder.path) == [
+    (out / "4.md").write_text(" \n")
+    (out / "5.md").write_bytes(b"\xff\x00")
+    rows.append(partition(9, "9.md", "00", status="missing"))
+    changes = moved(rows, folder.path)
+    assert [c.what for c in changes] == ["changed", "gone", "gone", "empty", "broken"]
+    assert sentences(changes) == [
         "the output 1.md of p/k1 has been changed since it was done",
         "the output 2.md of p/k2 is gone, or no file any more, since it was done",
         "the output 3.md of p/k3 is gone, or no file any more, since it was done",
+        "the output 4.md of p/k4 has been emptied since it was done",
+        "the output 5.md of p/k5 has been changed into what is none since it was done",
     ]
 
 
-def test_a_reused_one_is_said_where_it_is_reused(tmp_path: Path) -> None:
-    folder = OutputFolder(tmp_path)
-    row = done(1, folder, reused_from="r-1")
-    (tmp_path / "1.md").write_text("# edited")
-    assert moved([row], folder.path) == []
+def test_where_the_folder_is_gone_all_are(tmp_path: Path) -> None:
+    row = done(1, OutputFolder(tmp_path / "out"))
+    (tmp_path / "out").rename(tmp_path / "away")
+    assert [c.what for c in moved([row], str(tmp_path / "out"))] == ["gone"]
+    assert not (tmp_path / "out").exists()
 
 
 def test_of_many_a_few_are_named(tmp_path: Path) -> None:
@@ -48,6 +70,6 @@ def test_of_many_a_few_are_named(tmp_path: Path) -> None:
     rows = [done(n, folder) for n in range(SHOWN_MAX + 3)]
     for path in tmp_path.iterdir():
         path.unlink()
-    told = moved(rows, folder.path)
+    told = sentences(moved(rows, folder.path))
     assert len(told) == SHOWN_MAX + 1
     assert told[-1] == "3 more outputs are not as done"

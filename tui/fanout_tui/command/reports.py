@@ -3,16 +3,16 @@
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from fanout.disk.checkpointing import write_checkpoint
 from fanout.disk.files import write_atomic
-from fanout.disk.report import from_snapshot
+from fanout.disk.report import Report, from_snapshot, held_against
 from fanout.disk.report_write import FORMATS, report_of, write_report
 from fanout.disk.results import write_results
 from fanout.errors import FanoutError
-from fanout.files.audit import moved
+from fanout.files.audit import Change, moved, sentences
 from fanout.words.snapshot import Snapshot
 from fanout.world.clock import SystemClock
 from fanout_tui.command.say import write_raw
@@ -25,7 +25,8 @@ def export(snapshot: Snapshot, paths: Sequence[str]) -> list[str]:
     """Write the report now, and say for the log where it went. Blocking."""
     folder = Path(snapshot.run.folder)
     wanted = [Path(path) for path in paths] or [folder / name for name in ALWAYS]
-    return [_write(snapshot, path) or f"wrote {path}" for path in wanted]
+    report, _ = _seen(snapshot)
+    return [_write(report, path) or f"wrote {path}" for path in wanted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,12 @@ class Written:
     """Outputs that are not as they were checked."""
 
 
-def write_all(snapshot: Snapshot, asked: Sequence[Path], out: str) -> Written:
-    """Write everything that is due at the end of a life; outputs are below `out`."""
-    notes = moved(snapshot.rows.values(), out)
+def write_all(snapshot: Snapshot, asked: Sequence[Path]) -> Written:
+    """Write everything that is due at the end of a life."""
+    report, changes = _seen(snapshot)
     folder = Path(snapshot.run.folder)
     paths = [*asked, *(folder / name for name in ALWAYS)]
-    problems = [said for path in paths if (said := _write(snapshot, path, notes))]
+    problems = [said for path in paths if (said := _write(report, path))]
     with suppress(OSError):  # without one the next look at the run takes longer
         write_checkpoint(folder)
     try:
@@ -54,19 +55,32 @@ def write_all(snapshot: Snapshot, asked: Sequence[Path], out: str) -> Written:
     except OSError as error:
         problems.append(f"cannot write the results: {error.strerror or error}")
     shown = asked or [folder / ALWAYS[1]]
-    return Written([path for path in shown if path.exists()], problems, notes)
+    return Written(
+        [path for path in shown if path.exists()], problems, sentences(changes)
+    )
 
 
 def print_report(folder: Path, form: str) -> None:
     """Print the report of a run on disk."""
     report = report_of(folder, generated_at=SystemClock().wall())
-    write_raw(FORMATS[form](report))
+    write_raw(FORMATS[form](_beside(report, moved(report.partitions, report.outputs))))
 
 
-def _write(snapshot: Snapshot, path: Path, notes: Sequence[str] = ()) -> str:
+def _beside(report: Report, changes: Sequence[Change]) -> Report:
+    """Hold a report against what the disk has become since."""
+    now = {change.row: change.what for change in changes}
+    return held_against(report, now, sentences(changes))
+
+
+def _seen(snapshot: Snapshot) -> tuple[Report, Sequence[Change]]:
+    """Return the report of a life at its moment, and what it says of the disk."""
+    report = from_snapshot(snapshot, generated_at=snapshot.at)
+    changes = moved(report.partitions, report.outputs)
+    return _beside(report, changes), changes
+
+
+def _write(report: Report, path: Path) -> str:
     """Write one report; return why it cannot be, empty when it was."""
-    made = from_snapshot(snapshot, generated_at=snapshot.at)
-    report = replace(made, notes=(*made.notes, *notes))
     try:
         write_report(report, path)
     except OSError as error:

@@ -231,7 +231,7 @@ def _end(life: Life, handle: Handle, options: Options, tampered: str) -> Ran:
         return _stuck(life, handle, snapshot)
     if _never_began(life, snapshot):
         return Ran(USAGE, snapshot)
-    written = write_all(snapshot, options.config.reports, life.out.path)
+    written = write_all(snapshot, options.config.reports)
     if not options.json:
         from fanout_tui.summary import summary  # noqa: PLC0415
 
@@ -314,6 +314,6 @@ def _crashed(
     if snapshot is not None and snapshot.end is not None:
         end = replace(snapshot.end, exit_code=code, cause=redact(what))
         snapshot = replace(snapshot, end=end)
-        for text in write_all(snapshot, options.config.reports, life.out.path).problems:
+        for text in write_all(snapshot, options.config.reports).problems:
             problem(text)
     return Ran(code, snapshot)
