@@ -14,12 +14,15 @@ from fanout.config import Config
 from fanout.errors import UsageError
 from fanout.simulator.process import SimulatedAccount, SimulatorError
 from fanout.words.hiding import hide
+from fanout.words.near import meant
 from fanout.world.credentials import Credentials, without_user
 
 OFFICIAL = "https://api.anthropic.com"
 LOOPBACK = "127.0.0.1"
 NOWHERE = f"http://{LOOPBACK}:9"
 """Nobody answers there: what a dry run would send does not go out."""
+PROFILES = ("demo", "evaluation", "start", "build", "scale")
+"""Of the simulated account; that they are all, a test says."""
 KEPT = frozenset({"ANTHROPIC_MODEL", "ANTHROPIC_LOG"})
 """What of the SDK's environment names no account."""
 
@@ -120,6 +123,8 @@ def planned(config: Config, environ: Mapping[str, str]) -> Access:
     """
     if config.simulate:
         name = _profile_name(config.profile)
+        if config.profile not in PROFILES:
+            _loaded(config.profile)
         return Access(
             credentials=Credentials(base_url="", api_key="simulated"),
             endpoint=f"simulated:{name}",
@@ -134,10 +139,26 @@ def _started(profile: str) -> SimulatedAccount:
     try:
         return SimulatedAccount.start(profile)
     except SimulatorError as error:
-        raise UsageError(
-            f"the simulated account cannot start: {str(error).partition(' hint:')[0]}",
-            hint="--profile takes demo, evaluation, start, build, scale or a TOML file",
-        ) from error
+        raise _refused(str(error), profile) from error
+
+
+def _loaded(profile: str) -> None:
+    """Read a profile where no account is started. Raises `UsageError`."""
+    # Pydantic takes a sixth of a second to import.
+    from fanout.simulator.profile import ProfileError, load  # noqa: PLC0415
+
+    try:
+        load(profile)
+    except ProfileError as error:
+        raise _refused(str(error), profile) from error
+
+
+def _refused(told: str, profile: str) -> UsageError:
+    text, _, hint = told.partition("; hint: ")
+    return UsageError(
+        f"the simulated account cannot start: {text}",
+        hint=meant(profile, PROFILES) or hint,
+    )
 
 
 def _profile_name(profile: str) -> str:

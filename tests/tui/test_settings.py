@@ -160,6 +160,9 @@ def test_environment_takes_lists_and_truth_values(tmp_path: Path) -> None:
     ("text", "said", "hint"),
     [
         ("concurency = 3", "`concurency` is no setting", "`concurrency`"),
+        ("limit = 3", "line 1: `limit` is no setting", "give --limit with"),
+        ("\n# x\n'lane' = 3", "line 3: `lane` does not fit", "--lane"),
+        ("prices.a = 3", "line 1: `prices.a", "output = 5.0"),
         ("nonsense = 3", "`nonsense` is no setting", "fanout-tui config"),
         ("api-key = 'sk-1'", "`api-key` is no setting", "ANTHROPIC_API_KEY"),
         ("base_url = 'http://x'", "`base_url` is no setting", "ANTHROPIC_BASE_URL"),
@@ -216,7 +219,32 @@ def test_config_shows_what_holds_and_no_key(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fanout.toml").write_text("x = 5\n")
     assert entry(["config"], environ) == 2
+    told = capsys.readouterr()
+    assert {f"  {name.replace('_', '-')} " in told.out for name in NAMES} == {True}
+    assert "line 1: `x` is no setting" in told.err
     assert entry(["--no-tui", "s.py"], environ) == 2
+
+
+def test_config_shows_of_each_part_where_it_came_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        "[project]\nmax-usd = 1\n[tool.fanout]\nmax-usd = ['audit=2', '5']\n"
+        "timeout = 'idle=3m, connect=4s'\n"
+    )
+    file = str(tmp_path / "pyproject.toml")
+    layers = read_layers({"FANOUT_MAX_USD": "7"}, tmp_path)
+    show_config(["--timeout", "connect=5s"], {}, layers, as_json=False)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    at = lines.index(["max-usd", "7", "FANOUT_MAX_USD"])
+    assert lines[at + 1] == ["audit=2", file]
+    at = lines.index(["timeout", "idle=3m", file])
+    assert lines[at + 1] == ["connect=5s", "command", "line"]
+    (tmp_path / "pyproject.toml").write_text(
+        "[project]\nlimit = 1\n[tool.fanout]\nlimit = 5\n"
+    )
+    with pytest.raises(UsageError, match=r"pyproject.toml, line 4: `limit` is no"):
+        read_layers({}, tmp_path)
 
 
 def test_runs_and_reports_look_where_the_file_says(

@@ -234,14 +234,18 @@ def load(name_or_file: str, extra: dict[str, Any] | None = None) -> Profile:
     return build(merge(table, extra or {}), name_or_file)
 
 
+_HINT = f"hint: there are {', '.join(NAMES)}, or give the path of a TOML file"
+
+
 def _read_file(name: str) -> str:
-    path = Path(name)
     try:
-        return path.read_text("utf-8")
+        return Path(name).read_text("utf-8")
+    except FileNotFoundError as error:
+        raise ProfileError(f"there is no profile `{name}`; {_HINT}") from error
     except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no text"
         raise ProfileError(
-            f"cannot read profile {name!r}: {error}; hint: give one of "
-            f"{', '.join(NAMES)} or the path of a TOML file"
+            f"the profile `{name}` cannot be read: {why}; {_HINT}"
         ) from error
 
 

@@ -82,7 +82,7 @@ def test_stderr_goes_to_the_file_given(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with pytest.raises(SimulatorError):
         SimulatedAccount.start("nowhere.toml", stderr=log)
-    assert "cannot read profile 'nowhere.toml'" in log.read_text()
+    assert "there is no profile `nowhere.toml`" in log.read_text()
 
 
 def test_connections_can_be_refused_for_a_while(account: SimulatedAccount) -> None:

@@ -8,11 +8,12 @@ from typing import Any
 
 from fanout.account import OFFICIAL
 from fanout.config import DEFAULT_MODEL
+from fanout.errors import UsageError
 from fanout.words.prices import Prices
 from fanout_tui.command import options as reading
 from fanout_tui.command.say import write
 from fanout_tui.command.settings import FILE, PREFIX, PROJECT, Layers, parse
-from fanout_tui.command.settingsmodel import NAMES
+from fanout_tui.command.settingsmodel import NAMES, Settings
 from fanout_tui.text import one_line
 
 Row = tuple[str, str, str]
@@ -26,10 +27,16 @@ def show_config(
 
     Raises `UsageError` for what a run would refuse.
     """
-    space = parse(reading.parser(), [*words, "script.py"], layers)
+    space = parse(reading.parser(), words, layers)
+    if space.rest:
+        raise UsageError(
+            f"config takes options only, not `{space.rest[0]}`",
+            hint="fanout-tui config --help lists them",
+        )
+    space.rest = ["script.py"]
     options = reading.understand(space, environ)
     space.model = space.model or DEFAULT_MODEL
-    rows = [_row(name, space) for name in NAMES]
+    rows = [row for name in NAMES for row in _rows(name, space)]
     rows.append(("prices", _prices(options.config.prices), space.origins["prices"]))
     if as_json:
         settings = {
@@ -48,8 +55,23 @@ def show_config(
     write(_where(layers))
 
 
-def _row(name: str, space: argparse.Namespace) -> Row:
-    return name.replace("_", "-"), _shown(getattr(space, name)), space.origins[name]
+def show_settings() -> None:
+    """Print what can be set, where it cannot be said what holds."""
+    fields = Settings.model_fields
+    width = max(map(len, fields))
+    write("what can be set:")
+    for name, field in fields.items():
+        write(f"  {name.replace('_', '-'):<{width}}  {field.description}")
+    write("")
+
+
+def _rows(name: str, space: argparse.Namespace) -> list[Row]:
+    """What holds of a setting; of one that was said in parts, each with its place."""
+    head = name.replace("_", "-")
+    if parts := space.parts[name]:
+        heads = [head, *[""] * (len(parts) - 1)]
+        return [(h, *part) for h, part in zip(heads, parts, strict=True)]
+    return [(head, _shown(getattr(space, name)), space.origins[name])]
 
 
 def _shown(value: Any) -> str:

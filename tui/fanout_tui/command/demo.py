@@ -21,6 +21,7 @@ from fanout.words.model import Usage
 from fanout_tui.command import options as reading
 from fanout_tui.command.running import run_script
 from fanout_tui.command.say import write
+from fanout_tui.command.verbparsers import parser_of
 
 PROFILE = "demo"
 NAIVE_SECONDS_MAX = 90.0
@@ -41,9 +42,7 @@ class Naive:
 
 def run_demo(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run both and compare; the exit code is the fan-out's."""
-    parser = reading.parser()
-    parser.usage = "fanout-tui demo [options]"
-    space = parser.parse_args(list(arguments))
+    space = parser_of("demo").parse_args(list(arguments))
     space.simulate, space.profile = True, PROFILE
     # A demonstration that reused yesterday's results would show nothing.
     space.fresh = space.resume is None

@@ -9,10 +9,11 @@ from pathlib import Path
 from fanout.decide.ending import ACCOUNT, COMPLETE, SIGNALS, USAGE
 from fanout.errors import AccountError, FanoutError, UsageError
 from fanout.version import VERSION
+from fanout.words.near import nearest
 from fanout_tui.command import options as reading
 from fanout_tui.command.say import Ended, problem, whole_descriptors, write
 from fanout_tui.command.settings import parse, read_layers
-from fanout_tui.command.usage import USAGE_OF, usage
+from fanout_tui.command.usage import USAGE_OF
 
 Verb = Callable[[Sequence[str], Mapping[str, str]], int]
 
@@ -44,7 +45,9 @@ def _dispatch(arguments: list[str], environ: Mapping[str, str]) -> int:
     if arguments and arguments[0] in USAGE_OF:
         verb = _verb(arguments[0])
         if {"-h", "--help"} & set(arguments[1:2]):
-            write(f"usage: {usage(arguments[0])}\n\n{verb.__doc__}")
+            from fanout_tui.command.verbparsers import parser_of  # noqa: PLC0415
+
+            write(parser_of(arguments[0]).format_help().rstrip())
             return COMPLETE
         return verb(arguments[1:], environ)
     space = parse(reading.parser(), arguments, read_layers(environ, Path.cwd()))
@@ -56,10 +59,24 @@ def _dispatch(arguments: list[str], environ: Mapping[str, str]) -> int:
             "no script was named",
             hint="fanout-tui script.py runs one; fanout-tui demo shows how it looks",
         )
+    _hold_to_verbs(arguments, space.rest)
     options = reading.understand(space, environ)
     from fanout_tui.command.running import run_command  # noqa: PLC0415  not for --help
 
     return run_command(options, environ)
+
+
+def _hold_to_verbs(arguments: Sequence[str], rest: Sequence[str]) -> None:
+    """A verb behind options, or misspelt, is no script that is not there."""
+    word = rest[0]
+    if word in USAGE_OF:
+        from fanout_tui.command.verbparsers import misplaced  # noqa: PLC0415
+
+        raise misplaced(word, arguments[: len(arguments) - len(rest)], rest[1:])
+    if not Path(word).exists() and (verb := nearest(word, USAGE_OF)):
+        raise UsageError(
+            f"there is no script `{word}`", hint=f"did you mean `fanout-tui {verb}`?"
+        )
 
 
 def _verb(name: str) -> Verb:

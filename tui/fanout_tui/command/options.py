@@ -16,6 +16,7 @@ from fanout.decide.batching import LANES
 from fanout.decide.ending import Tolerance
 from fanout.decide.selection import Selection
 from fanout.errors import UsageError
+from fanout.words.near import meant
 from fanout.words.timeouts import Timeouts, read_timeouts
 from fanout_tui.command.money import NONE, RUN, positive, read_budgets, read_prices
 from fanout_tui.command.say import warn
@@ -41,17 +42,35 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say it as every other mistake is said."""
-        raise UsageError(message, hint="see fanout-tui --help")
+        raise UsageError(message, hint=f"see {self.prog} --help")
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse all words; of those that are not known, say what was meant."""
+        space, strays = self.parse_known_args(args, namespace)
+        for word in strays:
+            name = word.partition("=")[0]
+            near = meant(name, self._option_string_actions)
+            raise UsageError(
+                f"there is no option `{name}`"
+                if word.startswith("-")
+                else f"`{word}` is one word too many",
+                hint=near or f"see {self.prog} --help",
+            )
+        return space
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of `fanout-tui [options] script.py [arguments]`."""
+def parser(*, script: bool = True) -> argparse.ArgumentParser:
+    """Return the parser of `fanout-tui [options] script.py [arguments]`.
+
+    Without a script, options may stand behind what is in its place.
+    """
     top = Parser(
         prog="fanout-tui",
         usage="fanout-tui [options] script.py [script arguments]\n"
         "       fanout-tui VERB …   with VERB one of " + ", ".join(USAGE_OF),
         description="Run a fan-out of Claude agents at the account's real speed, "
-        "and watch it. Options after the script are the script's own.",
+        "and watch it. Options after the script are the script's own. "
+        "fanout-tui VERB --help says what a verb takes.",
         allow_abbrev=False,
     )
     _account_options(top)
@@ -59,7 +78,8 @@ def parser() -> argparse.ArgumentParser:
     _plan_options(top)
     _place_options(top)
     _output_options(top)
-    top.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    rest = argparse.REMAINDER if script else "*"
+    top.add_argument("rest", nargs=rest, help=argparse.SUPPRESS)
     return top
 
 

@@ -10,14 +10,15 @@ address are no settings: a folder that was cloned must not choose them.
 """
 
 import argparse
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fanout.errors import UsageError
+from fanout.words.near import nearest
 
 if TYPE_CHECKING:
     from fanout_tui.command.settingsmodel import Settings
@@ -45,6 +46,8 @@ class Held:
 
     value: Any
     origin: str
+    parts: tuple[tuple[str, str], ...] = ()
+    """Of a merged list: each part that holds, and where that came from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +74,11 @@ def read_layers(environ: Mapping[str, str], folder: Path) -> Layers:
     held: dict[str, Held] = {}
     if path is not None:
         checked = _checked(
-            Settings, _plain_names(table, path, (*NAMES, "prices")), str(path)
+            Settings, _plain_names(table, path, (*NAMES, "prices")), path
         )
         for name, value in _said(checked).items():
-            held[name] = Held(_from(path.parent, name, value), str(path))
+            own = _from(path.parent, name, value)
+            held[name] = _over(None, name, own, str(path))
     for name in NAMES:
         for variable in (PREFIX + name.upper(), ALSO.get(name, "")):
             if text := variables.get(variable):
@@ -92,35 +96,50 @@ def parse(
     space = argparse.Namespace(**{action.dest: None for action in actions})
     parser.parse_args(list(words), space)
     origins: dict[str, str] = {}
+    parts: dict[str, tuple[tuple[str, str], ...]] = {}
     for action in actions:
         name = action.dest
+        holds = layers.held.get(name)
         if (given := getattr(space, name)) is not None:
-            over = _over(layers.held.get(name), name, given, "command line")
-            setattr(space, name, over.value)
-            origins[name] = over.origin
-        elif name in layers.held:
-            setattr(space, name, layers.held[name].value)
-            origins[name] = layers.held[name].origin
-        else:
+            holds = _over(holds, name, given, "command line")
+        elif holds is None:
             default = action.default
-            setattr(
-                space, name, list(default) if isinstance(default, list) else default
-            )
-            origins[name] = "default"
+            fresh = list(default) if isinstance(default, list) else default
+            holds = Held(fresh, "default")
+        setattr(space, name, holds.value)
+        origins[name], parts[name] = holds.origin, holds.parts
     prices = layers.held.get("prices")
     space.prices = {} if prices is None else prices.value
     origins["prices"] = "default" if prices is None else prices.origin
     if space.rest is None:
         space.rest = []
-    space.origins = origins
+    space.origins, space.parts = origins, parts
     return space
 
 
 def _over(below: Held | None, name: str, value: Any, origin: str) -> Held:
-    """Lay a value over what held before."""
-    if below is None or name not in MERGED:
+    """Lay a value over what held before; of a merged list only what it names."""
+    if name not in MERGED:
         return Held(value, origin)
-    return Held([*below.value, *value], f"{origin} over {below.origin}")
+    said = {_about(part): (part, origin) for part in _parts(name, value)}
+    kept = [] if below is None else list(below.parts)
+    both = (*(one for one in kept if _about(one[0]) not in said), *said.values())
+    # The run's own comes first, as it is read.
+    parts = tuple(sorted(both, key=lambda one: bool(_about(one[0]))))
+    if below is not None:
+        origin = f"{origin} over {below.origin}"
+    return Held([part for part, _ in parts], origin, parts)
+
+
+def _parts(name: str, value: Sequence[str]) -> list[str]:
+    """Take a text of several timeouts apart; a comma in a sum is none between two."""
+    if name != "timeout":
+        return list(value)
+    return [one.strip() for text in value for one in text.split(",")]
+
+
+def _about(part: str) -> str:
+    return part.rpartition("=")[0].strip()
 
 
 def _file(folder: Path) -> tuple[Path | None, dict[str, Any]]:
@@ -169,22 +188,41 @@ def _plain_names(
     made: dict[str, Any] = {}
     for given, value in table.items():
         name = given.replace("-", "_")
-        if name in NEVER:
-            raise UsageError(f"{path}: `{given}` is no setting", hint=NEVER[name])
-        if name not in known:
-            near = get_close_matches(name, known, 1)
+        if name in NEVER or name not in known:
+            hint = NEVER.get(name) or _instead(name, known)
             raise UsageError(
-                f"{path}: `{given}` is no setting",
-                hint=f"did you mean `{near[0].replace('_', '-')}`?"
-                if near
-                else "fanout-tui config lists them",
+                f"{_place(path, given)}: `{given}` is no setting", hint=hint
             )
         made[name] = value
     return made
 
 
+def _instead(name: str, known: Sequence[str]) -> str:
+    """Say what may have been meant by what is no setting."""
+    from fanout_tui.command.options import parser  # noqa: PLC0415  it reads settings
+
+    word = name.replace("_", "-")
+    if f"--{word}" in parser()._option_string_actions:  # noqa: SLF001
+        return f"it is of one run: give --{word} with the command"
+    near = nearest(name, known).replace("_", "-")
+    return f"did you mean `{near}`?" if near else "fanout-tui config lists them"
+
+
+def _place(path: Path, name: str) -> str:
+    """Return the file with the line that says `name`, if one does so plainly."""
+    plain = re.escape(name.replace("_", "-")).replace(r"\-", "[-_]")
+    said = re.compile(rf"""\s*(\[.*)?["']?{plain}["']?\s*[=.\]]""")
+    within = path.name != PROJECT
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        if path.name == PROJECT and line.lstrip().startswith("["):
+            within = line.lstrip().startswith("[tool.fanout")
+        if within and said.match(line):
+            return f"{path}, line {number}"
+    return str(path)
+
+
 def _checked(
-    model: "type[Settings]", values: Mapping[str, Any], origin: str
+    model: "type[Settings]", values: Mapping[str, Any], origin: str | Path
 ) -> "Settings":
     from pydantic import ValidationError  # noqa: PLC0415  as above
 
@@ -198,8 +236,11 @@ def _checked(
         hint = f"it takes what the option --{name} takes; see fanout-tui --help"
         if name.startswith("prices"):
             hint = "for instance prices.my-model = { input = 1.0, output = 5.0 }"
+        place = origin
+        if isinstance(origin, Path):
+            place = _place(origin, name.partition(".")[0])
         raise UsageError(
-            f"{origin}: `{name}` does not fit: {first['msg']}", hint=hint
+            f"{place}: `{name}` does not fit: {first['msg']}", hint=hint
         ) from error
 
 

@@ -13,6 +13,9 @@ USAGE_OF = {
     "simulate": "[--profile NAME|FILE] [--port N] [--seed N]",
 }
 
+RUN = "a run's id, a unique beginning of it, the path of its folder, or last"
+"""What stands for a run."""
+
 
 def usage(verb: str) -> str:
     """Return the line that says how a verb is called."""

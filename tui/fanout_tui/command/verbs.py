@@ -11,10 +11,10 @@ from fanout.decide.ending import COMPLETE, USAGE
 from fanout.disk.rundir import find_run, read_manifest
 from fanout.errors import UsageError
 from fanout_tui.command import options as reading
-from fanout_tui.command.browser import PORT, serve
+from fanout_tui.command.browser import serve
 from fanout_tui.command.say import write
 from fanout_tui.command.settings import parse, read_layers
-from fanout_tui.command.usage import usage
+from fanout_tui.command.verbparsers import parser_of
 
 Environ = Mapping[str, str]
 RUN_DIR = ".fanout"
@@ -31,16 +31,15 @@ def check(arguments: Sequence[str], environ: Environ) -> int:
     """Import a script and check its signature; nothing is sent."""
     from fanout_tui.command.checking import run_check  # noqa: PLC0415
 
-    if not arguments:
+    space = parser_of("check").parse_args(list(arguments))
+    if space.script is None:
         raise UsageError("check takes a script", hint="fanout-tui check script.py")
-    return run_check(arguments, environ)
+    return run_check([space.script, *space.arguments], environ)
 
 
 def resume(arguments: Sequence[str], environ: Environ) -> int:
     """Go on with a run; it knows its script, arguments and account."""
-    parser = reading.parser()
-    parser.usage = usage("resume")
-    space = parse(parser, arguments, read_layers(environ, Path.cwd()))
+    space = parse(parser_of("resume"), arguments, read_layers(environ, Path.cwd()))
     if len(space.rest) != 1:
         raise UsageError("resume takes one run", hint="fanout-tui resume last")
     folder = find_run(Path(space.run_dir).absolute(), space.rest[0])
@@ -64,12 +63,8 @@ def report(arguments: Sequence[str], environ: Environ) -> int:
     """Print or write the completeness report of a run, live or ended."""
     from fanout_tui.command.reports import print_report  # noqa: PLC0415
 
-    parser = _parser("report")
-    parser.add_argument("run", nargs="?", default="last")
-    parser.add_argument("--format", choices=("json", "md", "csv", "html"), default="md")
-    parser.add_argument("--run-dir", default=_run_dir(environ))
-    space = parser.parse_args(list(arguments))
-    folder = find_run(Path(space.run_dir).absolute(), space.run)
+    space = parser_of("report").parse_args(list(arguments))
+    folder = find_run(_run_dir(space, environ), space.run)
     print_report(folder, space.format)
     return COMPLETE
 
@@ -78,16 +73,8 @@ def watch(arguments: Sequence[str], environ: Environ) -> int:
     """Follow a run that another process works on; changes nothing."""
     from fanout_tui.command import looking  # noqa: PLC0415
 
-    parser = _parser("watch")
-    parser.add_argument("--browser", action="store_true")
-    parser.add_argument("--port", type=int, default=PORT)
-    parser.add_argument("run", nargs="?", default="last")
-    parser.add_argument("--no-tui", action="store_true")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--ascii", action="store_true")
-    parser.add_argument("--run-dir", default=_run_dir(environ))
-    space = parser.parse_args(list(arguments))
-    folder = find_run(Path(space.run_dir).absolute(), space.run)
+    space = parser_of("watch").parse_args(list(arguments))
+    folder = find_run(_run_dir(space, environ), space.run)
     if space.browser:
         serve(folder, space.port)
         return COMPLETE
@@ -104,12 +91,8 @@ def replay(arguments: Sequence[str], environ: Environ) -> int:
     """Play a recorded run on the screen: pause, speed, seek."""
     from fanout_tui.command import looking  # noqa: PLC0415
 
-    parser = _parser("replay")
-    parser.add_argument("run", nargs="?", default="last")
-    parser.add_argument("--ascii", action="store_true")
-    parser.add_argument("--run-dir", default=_run_dir(environ))
-    space = parser.parse_args(list(arguments))
-    folder = find_run(Path(space.run_dir).absolute(), space.run)
+    space = parser_of("replay").parse_args(list(arguments))
+    folder = find_run(_run_dir(space, environ), space.run)
     return looking.replay(folder, environ, ascii=space.ascii)
 
 
@@ -117,12 +100,8 @@ def runs(arguments: Sequence[str], environ: Environ) -> int:
     """List the runs, or delete one."""
     from fanout_tui.command.listing import delete, show  # noqa: PLC0415
 
-    parser = _parser("runs")
-    parser.add_argument("--delete", metavar="RUN")
-    parser.add_argument("--yes", action="store_true")
-    parser.add_argument("--run-dir", default=_run_dir(environ))
-    space = parser.parse_args(list(arguments))
-    folder = Path(space.run_dir).absolute()
+    space = parser_of("runs").parse_args(list(arguments))
+    folder = _run_dir(space, environ)
     if space.delete is not None:
         delete(folder, space.delete, yes=space.yes)
     else:
@@ -133,11 +112,7 @@ def runs(arguments: Sequence[str], environ: Environ) -> int:
 def simulate(arguments: Sequence[str], environ: Environ) -> int:
     """Serve the simulated account until interrupted."""
     del environ
-    parser = _parser("simulate")
-    parser.add_argument("--profile", default="evaluation")
-    parser.add_argument("--port", default="0")
-    parser.add_argument("--seed", default="0")
-    space = parser.parse_args(list(arguments))
+    space = parser_of("simulate").parse_args(list(arguments))
     command = [sys.executable, "-m", "fanout.simulator", "--profile", space.profile]
     command += ["--port", space.port, "--seed", space.seed]
     write("the simulated account serves until ctrl-c; use it with")
@@ -154,23 +129,22 @@ def simulate(arguments: Sequence[str], environ: Environ) -> int:
 
 def config(arguments: Sequence[str], environ: Environ) -> int:
     """Show which settings hold here, and where each of them came from."""
-    from fanout_tui.command.configuring import show_config  # noqa: PLC0415
+    from fanout_tui.command import configuring  # noqa: PLC0415
 
     words = [word for word in arguments if word != "--json"]
-    show_config(
-        words,
-        environ,
-        read_layers(environ, Path.cwd()),
-        as_json=len(words) < len(arguments),
-    )
+    as_json = len(words) < len(arguments)
+    try:
+        layers = read_layers(environ, Path.cwd())
+        configuring.show_config(words, environ, layers, as_json=as_json)
+    except UsageError:
+        if not as_json:
+            configuring.show_settings()
+        raise
     return COMPLETE
 
 
-def _run_dir(environ: Environ) -> str:
-    """Return where runs are kept when no option says it."""
+def _run_dir(space: argparse.Namespace, environ: Environ) -> Path:
+    """Return where runs are kept: as an option says it, else as the settings do."""
     held = read_layers(environ, Path.cwd()).held.get("run_dir")
-    return RUN_DIR if held is None else str(held.value)
-
-
-def _parser(verb: str) -> argparse.ArgumentParser:
-    return reading.Parser(prog=f"fanout-tui {verb}", usage=usage(verb))
+    known = RUN_DIR if held is None else str(held.value)
+    return Path(space.run_dir or known).absolute()
