@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fanout.config import Config
 from fanout.errors import UsageError
-from fanout.simulator.process import SimulatedAccount, SimulatorError
+from fanout.simulator.process import BUILT_IN, SimulatedAccount, SimulatorError
 from fanout.words.hiding import hide
 from fanout.words.near import meant
 from fanout.world.credentials import Credentials, without_user
@@ -137,7 +137,10 @@ def planned(config: Config, environ: Mapping[str, str]) -> Access:
 
 def _started(profile: str) -> SimulatedAccount:
     try:
-        return SimulatedAccount.start(profile)
+        # Only of a file somebody has to hear what is wrong with it.
+        own = profile not in BUILT_IN
+        begin = SimulatedAccount.start if own else SimulatedAccount.begin
+        return begin(profile)
     except SimulatorError as error:
         raise _refused(str(error), profile) from error
 

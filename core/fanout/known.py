@@ -12,8 +12,6 @@ from fanout.account import Access
 from fanout.config import Config
 from fanout.decide.forecast.duration import Limit
 from fanout.disk.limits import Buckets, keep_limits, read_limits
-from fanout.simulator.models import find
-from fanout.simulator.profile import ProfileError, load
 from fanout.words.model import Dimension
 from fanout.world.planning import Known
 
@@ -53,6 +51,10 @@ class Keep:
 
 
 def _profile(name: str) -> Known:
+    # Whoever opens a screen need not wait for these.
+    from fanout.simulator.models import find  # noqa: PLC0415
+    from fanout.simulator.profile import ProfileError, load  # noqa: PLC0415
+
     try:
         profile = load(name)
     except ProfileError:

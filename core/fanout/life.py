@@ -13,6 +13,7 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from fanout.account import Access
@@ -101,21 +102,27 @@ class Life:
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
         self.handle = RunThread(self._build)
+        self.may_import = threading.Event()
+        """Set once nothing more urgent is to be done, such as a first paint."""
         self.script = ScriptThread(
-            setting.script, Port(self.handle.post), ScriptOptions(), self._script_ended
+            setting.script,
+            Port(self.handle.post),
+            ScriptOptions(may_begin=self.may_import if setting.attended else None),
+            self._script_ended,
         )
         self.script_end: ScriptEnd | None = None
         self._tools = ToolLoop()
         self.handle.closing.append(self._tools.close)
         self.journal_problem = ""
         """Why the end of the journal could not be written; empty when it was."""
-        self.may_import = threading.Event()
-        """Set once nothing more urgent is to be done, such as a first paint."""
         self.before_end: Callable[[], None] = _nothing
         """Called when `main` has ended, before the engine hears of it."""
         config, place = setting.config, setting.place
         self.out = OutputFolder(_out(config, place))
         fence_off(str(place.runs))
+        self._known = cache(
+            lambda: known_of(config, setting.access, place.runs, setting.clock.wall())
+        )
         self._lane = _lane(config, place)
         self._budgets = _budgets(config, place)
         self.info = RunInfo(
@@ -312,7 +319,7 @@ class Life:
         return Planning(
             script=Script(ask_quiet=self.script.idling.ask, patience=PATIENCE),
             selection=config.selection,
-            known=known_of(config, access, runs, setting.clock.wall()),
+            known=self._known,
             asks=self._asks(),
             budget=self._budgets.get(RUN, Budget()),
             phase_budgets={n: b for n, b in self._budgets.items() if n != RUN},
@@ -322,6 +329,7 @@ class Life:
         )
 
     def _earlier(self) -> Reuse:
+        self._known()  # in this thread: the engine's loop has better things to do
         place, access = self._setting.place, self._setting.access
         reuse = find_reusable(
             place.runs,

@@ -1,8 +1,3 @@
-"""The version, read from the installed distribution."""
+"""The version; the distribution takes it from here."""
 
-from importlib.metadata import PackageNotFoundError, version
-
-try:
-    VERSION = version("fanout-tui")
-except PackageNotFoundError:  # run from a source tree that was never installed
-    VERSION = "0+source"
+VERSION = "0.1.0"

@@ -7,11 +7,13 @@ than anyone remembers.
 """
 
 from pathlib import Path
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING
 
 from fanout.files.safefile import read_whole
 from fanout.files.safepath import Refused, Root
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 SKIPPED_FOLDERS = frozenset(
     {"node_modules", "__pycache__", "bower_components", "site-packages"}
@@ -59,15 +61,15 @@ class Ignores:
         return None
 
     @staticmethod
-    def _verdict(spec: GitIgnoreSpec | None, path: str) -> bool | None:
+    def _verdict(spec: "GitIgnoreSpec | None", path: str) -> bool | None:
         return None if spec is None else spec.check_file(path).include
 
-    def _spec(self, holder: str) -> GitIgnoreSpec | None:
+    def _spec(self, holder: str) -> "GitIgnoreSpec | None":
         if holder not in self._specs:
             self._specs[holder] = self._load(holder)
         return self._specs[holder]
 
-    def _load(self, holder: str) -> GitIgnoreSpec | None:
+    def _load(self, holder: str) -> "GitIgnoreSpec | None":
         names = tuple(holder.split("/")) if holder else ()
         try:
             with self._root.opened(names) as opened:
@@ -77,7 +79,7 @@ class Ignores:
         return _parsed(found.data.decode(errors="replace"))
 
 
-def _above(root: Path) -> list[tuple[str, GitIgnoreSpec]]:
+def _above(root: Path) -> "list[tuple[str, GitIgnoreSpec]]":
     """Specs of the folders above, nearest first, with the way down from each."""
     specs: list[tuple[str, GitIgnoreSpec]] = []
     if (root / ".git").exists():
@@ -95,25 +97,28 @@ def _above(root: Path) -> list[tuple[str, GitIgnoreSpec]]:
     return []
 
 
-def _ignores_folder(path: str, spec: GitIgnoreSpec) -> bool:
+def _ignores_folder(path: str, spec: "GitIgnoreSpec") -> bool:
     """Whether the folder or one it lies in is ignored."""
     names = path.rstrip("/").split("/")
     ways = ("/".join(names[: depth + 1]) + "/" for depth in range(len(names)))
     return any(spec.check_file(way).include for way in ways)
 
 
-def _parsed(text: str) -> GitIgnoreSpec:
+def _parsed(text: str) -> "GitIgnoreSpec":
     """Parse what can be parsed; git, too, goes on after a bad line."""
+    # Many a run never looks at a `.gitignore`, and waits for this otherwise.
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415
+
     try:
         return GitIgnoreSpec.from_lines(text.splitlines())
     except ValueError:
-        good = [line for line in text.splitlines() if _is_good(line)]
+        good = [line for line in text.splitlines() if _is_good(line, GitIgnoreSpec)]
         return GitIgnoreSpec.from_lines(good)
 
 
-def _is_good(line: str) -> bool:
+def _is_good(line: str, kind: "type[GitIgnoreSpec]") -> bool:
     try:
-        GitIgnoreSpec.from_lines([line])
+        kind.from_lines([line])
     except ValueError:
         return False
     return True

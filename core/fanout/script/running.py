@@ -39,6 +39,9 @@ TEXT_MAX = 4_000
 TRACEBACK_MAX = 100_000
 """Characters; an exception's own text may be of any length."""
 
+BEGIN_SECONDS_MAX = 3.0
+"""A screen that has not painted by then is not waited for any longer."""
+
 STACK_BYTES = 16 * 1024 * 1024
 """A runaway recursion must end as a RecursionError, not as a dead process."""
 
@@ -51,6 +54,8 @@ class ScriptOptions:
     """Seconds a cancelled script, or a task it left behind, has to end."""
     insist: float = 0.1
     """Seconds after which a script that swallowed its cancellation gets another."""
+    may_begin: threading.Event | None = None
+    """What a script imports may hold up a screen: it begins once this is set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +135,8 @@ class ScriptThread:
         self._tell(end)
 
     def _ran(self) -> Any:
+        if self._options.may_begin is not None:
+            self._options.may_begin.wait(BEGIN_SECONDS_MAX)
         module = loading.install(self._load)
         loading.execute(self._load, module)
         call = loading.entry(self._load, module)

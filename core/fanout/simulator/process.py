@@ -8,13 +8,18 @@ terminal that a screen is drawn on.
 import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
-from dataclasses import dataclass
+import threading
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+BUILT_IN = ("demo", "evaluation", "start", "build", "scale")
+"""The profiles that come with the product."""
+HOST = "127.0.0.1"
+BACKLOG = 4_096
 STOP_SECONDS = 3.0
 
 
@@ -22,18 +27,32 @@ class SimulatorError(RuntimeError):
     """The simulated account could not be started; the text says why."""
 
 
-@dataclass(slots=True)
 class SimulatedAccount:
     """A running simulated account; a context manager that ends it."""
 
-    url: str
-    """The base URL for a client."""
-    control_url: str
-    """Where `state`, `set` and `reset` are."""
-    profile: str
-    limits: dict[str, int]
-    """Requests, input tokens and output tokens per minute."""
-    _child: "subprocess.Popen[bytes]"
+    def __init__(self, port: int, child: "subprocess.Popen[bytes]") -> None:
+        self.url = f"http://{HOST}:{port}"
+        """The base URL for a client."""
+        self.control_url = f"{self.url}/_control"
+        """Where `state`, `set` and `reset` are."""
+        self._child = child
+        self._told: dict[str, Any] | None = None
+        self._lock = threading.Lock()
+
+    @classmethod
+    def begin(
+        cls,
+        profile: str = "evaluation",
+        seed: int = 0,
+        extra: dict[str, Any] | None = None,
+        *,
+        port: int = 0,
+        stderr: Path | None = None,
+    ) -> Self:
+        """Start one and return at once: what connects is served when it has begun."""
+        with _listening(port) as listener:
+            child = _spawn(profile, seed, extra or {}, listener, stderr)
+            return cls(listener.getsockname()[1], child)
 
     @classmethod
     def start(
@@ -45,15 +64,35 @@ class SimulatedAccount:
         port: int = 0,
         stderr: Path | None = None,
     ) -> Self:
-        """Start one and return once it listens; `extra` is laid over the profile."""
-        child = _spawn(profile, seed, extra or {}, port, stderr)
-        told = _first_line(child)
-        if "url" not in told:
-            _end(child)
-            raise SimulatorError(
-                told.get("error", "the simulated account did not start")
-            )
-        return cls(told["url"], told["control"], told["profile"], told["limits"], child)
+        """Start one and return once it serves; `extra` is laid over the profile."""
+        account = cls.begin(profile, seed, extra, port=port, stderr=stderr)
+        account.await_ready()
+        return account
+
+    def await_ready(self) -> dict[str, Any]:
+        """Wait until it serves; return what it says of itself."""
+        with self._lock:
+            if self._told is None:
+                told = _first_line(self._child)
+                if "profile" not in told:
+                    _end(self._child)
+                    raise SimulatorError(
+                        told.get("error", "the simulated account did not start")
+                    )
+                self._told = told
+            return self._told
+
+    @property
+    def profile(self) -> str:
+        """The name of its profile."""
+        name: str = self.await_ready()["profile"]
+        return name
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """Requests, input tokens and output tokens per minute."""
+        limits: dict[str, int] = self.await_ready()["limits"]
+        return limits
 
     @property
     def pid(self) -> int:
@@ -108,14 +147,31 @@ class SimulatedAccount:
         self.stop()
 
 
+def _listening(port: int) -> socket.socket:
+    """Listen in the child's place: who connects before it serves has to wait."""
+    listener = socket.socket()
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((HOST, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise SimulatorError(f"port {port}: {error.strerror}") from error
+    return listener
+
+
 def _spawn(
-    profile: str, seed: int, extra: dict[str, Any], port: int, stderr: Path | None
+    profile: str,
+    seed: int,
+    extra: dict[str, Any],
+    listener: socket.socket,
+    stderr: Path | None,
 ) -> "subprocess.Popen[bytes]":
     command = [
         sys.executable, "-m", "fanout.simulator",
         "--profile", profile,
         "--seed", str(seed),
-        "--port", str(port),
+        "--listener", str(listener.fileno()),
         "--extra", json.dumps(extra),
         "--parent", str(os.getpid()),
         "--until-stdin-closes",
@@ -130,6 +186,7 @@ def _spawn(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=sink,
+            pass_fds=(listener.fileno(),),
             start_new_session=True,
         )
 

@@ -16,9 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from fanout.simulator.faults import FaultRule
 from fanout.simulator.limiter import Limits, Shares
 from fanout.simulator.models import POOLS
-
-NAMES = ("demo", "evaluation", "start", "build", "scale")
-"""The profiles that come with the product."""
+from fanout.simulator.process import BUILT_IN as NAMES
 
 Positive = Annotated[int, Field(gt=0)]
 Share = Annotated[float, Field(gt=0, le=1)]

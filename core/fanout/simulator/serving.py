@@ -12,6 +12,7 @@ import ctypes
 import json
 import os
 import signal
+import socket
 import sys
 
 from aiohttp import web
@@ -20,11 +21,10 @@ from fanout.simulator import profile as profiles
 from fanout.simulator.account import Account
 from fanout.simulator.clock import SystemClock
 from fanout.simulator.control import Control
+from fanout.simulator.process import BACKLOG, HOST
 from fanout.simulator.profile import Profile, ProfileError
 from fanout.simulator.server import Service
 
-HOST = "127.0.0.1"
-BACKLOG = 4_096
 _TICK_SECONDS = 0.5
 _PR_SET_PDEATHSIG = 1
 _BODY_BYTES_READ = 320 * 1024 * 1024
@@ -39,6 +39,7 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--extra", default="{}", help="JSON laid over the profile")
     parser.add_argument("--until-stdin-closes", action="store_true")
     parser.add_argument("--parent", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--listener", type=int, help=argparse.SUPPRESS)
     return parser.parse_args(words)
 
 
@@ -88,20 +89,30 @@ def _raise_file_limit() -> None:
 class Listener:
     """The listening socket, which a staged fault may close for a while."""
 
-    def __init__(self, runner: web.AppRunner, port: int) -> None:
+    def __init__(
+        self, runner: web.AppRunner, port: int, given: int | None = None
+    ) -> None:
+        """`given` is the descriptor of a socket that listens already."""
         self._runner = runner
         self._port = port
-        self._site: web.TCPSite | None = None
+        self._given = None if given is None else socket.socket(fileno=given)
+        self._site: web.BaseSite | None = None
 
     async def open(self) -> int:
         """Listen, and tell the port."""
         if self._site is None:
-            self._site = web.TCPSite(
-                self._runner, HOST, self._port, backlog=BACKLOG, reuse_address=True
-            )
+            self._site = self._made()
             await self._site.start()
             self._port = self._runner.addresses[0][1]
         return self._port
+
+    def _made(self) -> web.BaseSite:
+        listener, self._given = self._given, None
+        if listener is not None:
+            return web.SockSite(self._runner, listener, backlog=BACKLOG)
+        return web.TCPSite(
+            self._runner, HOST, self._port, backlog=BACKLOG, reuse_address=True
+        )
 
     async def close(self) -> None:
         """Refuse new connections; open ones live on."""
@@ -131,7 +142,7 @@ async def serve(profile: Profile, given: argparse.Namespace) -> None:
         shutdown_timeout=0.2,
     )
     await runner.setup()
-    listener = Listener(runner, given.port)
+    listener = Listener(runner, given.port, given.listener)
     port = await listener.open()
     _announce(profile, f"http://{HOST}:{port}")
     stopped = asyncio.Event()

@@ -9,13 +9,12 @@ In JSON the same characters are escaped, which loses nothing.
 """
 
 import re
+from collections.abc import Iterable
+from functools import cache
 
 MARKS_MAX = 8
 """Accents on one letter; no language needs as many."""
 
-_PICTURES = {code: chr(0x2400 + code) for code in range(0x20)}
-_PICTURES[0x7F] = "\u2421"
-_PICTURES |= {code: f"<U+{code:04X}>" for code in range(0x80, 0xA0)}
 # Bidi controls, zero-width characters, line separators, fillers, annotations,
 # invisible operators, selectors of variants other than those of emoji, the byte
 # order mark, tags: each can hide or reorder text, or carry another text unseen.
@@ -33,11 +32,38 @@ _HIDDEN = (
     *range(0x1D173, 0x1D17B),
     *range(0xE0000, 0xE1000),
 )
-_PICTURES |= {code: f"<U+{code:04X}>" for code in _HIDDEN}
-_LINES = {code: text for code, text in _PICTURES.items() if code not in {0x09, 0x0A}}
+_CONTROLS = (*range(0x20), *range(0x7F, 0xA0))
+_BARE = 0x20
+"""JSON escapes those below by itself."""
 
 
-def _ranges(codes: list[int]) -> str:
+# The tables have thousands of entries and are seldom needed: not before they are.
+
+
+@cache
+def _pictures(*, lines: bool) -> dict[int, str]:
+    """Return what stands for what is invisible; with `lines`, but for those."""
+    found = {code: f"<U+{code:04X}>" for code in (*_CONTROLS, *_HIDDEN)}
+    found |= {code: chr(0x2400 + code) for code in range(0x20)}
+    found[0x7F] = "\u2421"
+    kept = {0x09, 0x0A} if lines else set()
+    return {code: text for code, text in found.items() if code not in kept}
+
+
+@cache
+def _escapes() -> dict[int, str]:
+    """Return the same characters as JSON may have them."""
+    return {
+        code: "".join(
+            f"\\u{unit:04x}"
+            for unit in memoryview(chr(code).encode("utf-16-le")).cast("H")
+        )
+        for code in (*_CONTROLS, *_HIDDEN)
+        if code >= _BARE
+    }
+
+
+def _ranges(codes: Iterable[int]) -> str:
     """Return sorted code points as the inside of a character class."""
     parts: list[list[int]] = []
     for code in codes:
@@ -48,15 +74,10 @@ def _ranges(codes: list[int]) -> str:
     return "".join(f"{re.escape(chr(a))}-{re.escape(chr(b))}" for a, b in parts)
 
 
-_SUSPECT = re.compile(f"[{_ranges(sorted(_PICTURES))}]")
-_ESCAPES = {
-    code: "".join(
-        f"\\u{unit:04x}" for unit in memoryview(chr(code).encode("utf-16-le")).cast("H")
-    )
-    for code in _PICTURES
-    if code >= 0x20  # noqa: PLR2004  JSON escapes those below by itself
-}
-_ESCAPED = re.compile(f"[{_ranges(sorted(_ESCAPES))}]")
+_SUSPECT = re.compile(f"[{_ranges(sorted((*_CONTROLS, *_HIDDEN)))}]")
+_ESCAPED = re.compile(
+    f"[{_ranges(sorted(c for c in (*_CONTROLS, *_HIDDEN) if c >= _BARE))}]"
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # The blocks of combining marks that are used to flood; scripts whose letters are
 # made of marks (Devanagari and its kin) have their own limits in their grammar.
@@ -79,7 +100,7 @@ def clean(text: str, *, lines: bool = False) -> str:
         text = _FLOOD.sub(lambda m: f"{m[1]}<+{len(m[2])} marks>", text)
     if _SUSPECT.search(text) is None:
         return text
-    return text.translate(_LINES if lines else _PICTURES)
+    return text.translate(_pictures(lines=lines))
 
 
 def shortened(text: str, most: int) -> str:
@@ -97,7 +118,7 @@ def escaped(text: str) -> str:
     plain = text.isascii() and "\x7f" not in text
     if plain or _ESCAPED.search(text) is None:
         return text
-    return text.translate(_ESCAPES)
+    return text.translate(_escapes())
 
 
 def well_formed(text: str) -> str:

@@ -57,7 +57,8 @@ class Planning:
 
     script: Script = Script()
     selection: Selection = EVERYTHING
-    known: Known = Known()
+    known: Callable[[], Known] = Known
+    """What is known ahead; it has been worked out when the first wave comes."""
     asks: Asks = Asks.NEVER
     budget: Budget = Budget()
     phase_budgets: Mapping[str, Budget] = field(default_factory=dict)

@@ -151,7 +151,7 @@ class Waves:
         core = self._core
         parked, self._parked = self._parked, {}
         parked = self._selected(parked)
-        limits = limits_of(core, self._planning.known)
+        limits = limits_of(core, self._planning.known())
         whole = forecast(core.outlook, limits, core.clock.wall())
         wave = forecast(core.outlook.only(parked), limits)
         said = self._announcer.wave(wave, whole, core.clock.now())
@@ -218,7 +218,7 @@ class Waves:
     def outlook(self) -> Forecast:
         """What is left to do now."""
         core = self._core
-        limits = limits_of(core, self._planning.known)
+        limits = limits_of(core, self._planning.known())
         return forecast(core.outlook, limits, core.clock.wall())
 
     def learned(self) -> None:

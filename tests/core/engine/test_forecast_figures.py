@@ -99,7 +99,9 @@ def run(  # noqa: PLR0917  one after the other, as they are
         service,
         folder,
         earlier=earlier,
-        planning=Planning(known=known, keep=lambda pools, _: kept.update(pools)),
+        planning=Planning(
+            known=lambda: known, keep=lambda pools, _: kept.update(pools)
+        ),
         chance=r.random,
     )
     bench.schedule(*(make(r, n) for n in range(count)))

@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,7 +34,6 @@ from fanout.world.clock import Clock, SystemClock
 from fanout_tui.command.asking import Asker, can_ask
 from fanout_tui.command.lines import output_of
 from fanout_tui.command.options import Options
-from fanout_tui.command.reports import export, write_all
 from fanout_tui.command.say import problem, through, warn, write
 from fanout_tui.command.signals import Signals
 from fanout_tui.command.transcripts import Handle
@@ -107,7 +106,7 @@ def _run(
                 script=loaded,
                 clock=clock,
                 linger=screen and not options.exit_when_done,
-                export=export,
+                export=_export,
                 attended=screen,
                 answers=screen or can_ask(sys.stdin, sys.stderr),
                 raises=screen and not config.yes,
@@ -135,6 +134,13 @@ def _run(
             _await_end(life, handle)
         signals.over()
         return _end(life, handle, options, replaced(intact))
+
+
+def _export(snapshot: Snapshot, paths: Sequence[str]) -> list[str]:
+    """Write reports, as a key asks for them; what writes them is imported then."""
+    from fanout_tui.command.reports import export  # noqa: PLC0415
+
+    return export(snapshot, paths)
 
 
 def _begin_import() -> None:
