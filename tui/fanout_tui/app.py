@@ -39,6 +39,8 @@ from fanout_tui.view.look import OVER, Look, moment, same_end
 from fanout_tui.view.picking import Picking
 
 TICK_S = 0.1
+PAINT_S = 0.2
+"""A frame that was drawn is on the terminal by then."""
 SAID_S = 4.0
 MANY_ROWS = 5_000
 SIGNAL_EXITS = frozenset({129, 130, 143})
@@ -70,6 +72,7 @@ class FanoutApp(KeyTaking):
         viewing: Viewing | None = None,
         player: Player | None = None,
         theme: str = DARK.name,
+        painted: Callable[[], None] | None = None,
         **options: Any,
     ) -> None:
         install_guard()
@@ -97,6 +100,7 @@ class FanoutApp(KeyTaking):
         self._frozen = False
         self._eta: float | None = None
         self._viewing = viewing
+        self._painted = painted
         self.steer = Steering(self, viewing, player)
         self._title = Title(self._to_terminal)
         self.picking = Picking()
@@ -215,6 +219,9 @@ class FanoutApp(KeyTaking):
         screen = next((s for s in reversed(self.screen_stack) if _ready(s)), None)
         if look is not None and isinstance(screen, RunScreen):
             screen.show(look)
+            if self._painted is not None:
+                self.set_timer(PAINT_S, self._painted)
+                self._painted = None
         asks = isinstance(self.screen, AskScreen)
         if isinstance(self.screen, AskScreen) and self.screen.is_current:
             self.screen.refresh_figures()

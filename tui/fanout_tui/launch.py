@@ -40,6 +40,7 @@ def run_screen(
     viewing: Viewing | None = None,
     player: Player | None = None,
     theme: str = DARK.name,
+    painted: Callable[[], None] | None = None,
     make: Callable[..., FanoutApp] = FanoutApp,
 ) -> str:
     """Run the screen in this (the main) thread; say how it was left.
@@ -48,6 +49,8 @@ def run_screen(
     done. `done`: by itself (`exit_when_done`). `signal`: the run was stopped from
     outside. `ended`: the engine is gone. `plain`: the user wants plain output.
     `crashed`: the screen failed, the run goes on.
+
+    `painted` is called once the run's first frame is there.
 
     `stdio` is one that was entered already, so that what a script prints before
     Textual is imported is a log line too; its end stays with whoever entered it.
@@ -60,6 +63,7 @@ def run_screen(
         "viewing": viewing,
         "player": player,
         "theme": theme,
+        "painted": painted,
     }
     if stdio is not None:
         return _on(stdio, handle, make, options)

@@ -60,7 +60,7 @@ def run_dry(options: Options, environ: Mapping[str, str]) -> int:
                 attended=False,
             )
         )
-        handle = Handle(life.handle, place.folder, life.may_import.set, clock.awake)
+        handle = Handle(life.handle, place.folder, clock.awake)
         signals.attach(handle, plain=True, folder=place.folder)
         with Stdio(handle.send) as stdio, through(stdio.out, stdio.err):
             life.before_end = stdio.drain

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fanout.account import own_clients_at, reach
 from fanout.decide.ended import finish_command, named
@@ -39,6 +40,9 @@ from fanout_tui.command.signals import Signals
 from fanout_tui.command.transcripts import Handle
 from fanout_tui.crash import harmless
 from fanout_tui.stdio import Stdio
+
+if TYPE_CHECKING:
+    from fanout_tui.command.reports import Written
 
 POLL_SECONDS = 0.2
 STOP_SECONDS_MAX = 15.0
@@ -112,8 +116,7 @@ def _run(
                 raises=screen and not config.yes,
             )
         )
-        painted = life.may_import.set
-        handle = Handle(life.handle, place.folder, painted, clock.awake)
+        handle = Handle(life.handle, place.folder, clock.awake)
         signals.attach(handle, plain=not screen, folder=place.folder)
         with (
             # From here on what the script prints, in whatever way, is a log line.
@@ -125,7 +128,9 @@ def _run(
             life.before_end = stdio.drain
             life.start()
             if screen:
-                screen = _show(handle, stdio, options, environ, clock)
+                painted = life.may_import.set
+                screen = _show(handle, stdio, options, environ, clock, painted=painted)
+            life.may_import.set()
             # The screen was left: what is still to come is said in plain lines.
             life.handle.close()
             if not screen:
@@ -141,6 +146,12 @@ def _export(snapshot: Snapshot, paths: Sequence[str]) -> list[str]:
     from fanout_tui.command.reports import export  # noqa: PLC0415
 
     return export(snapshot, paths)
+
+
+def _write_all(snapshot: Snapshot, asked: Sequence[Path]) -> "Written":
+    from fanout_tui.command.reports import write_all  # noqa: PLC0415  as above
+
+    return write_all(snapshot, asked)
 
 
 def _begin_import() -> None:
@@ -163,6 +174,8 @@ def _show(
     options: Options,
     environ: Mapping[str, str],
     clock: Clock,
+    *,
+    painted: Callable[[], None],
 ) -> bool:
     """Show the screen until it is left; says whether the run had ended by then."""
     # Half a second of import that plain output must not pay for.
@@ -177,6 +190,7 @@ def _show(
         exit_when_done=options.exit_when_done,
         theme=theme_of(options.theme, environ),
         stdio=stdio,
+        painted=painted,
     )
     if left == "crashed":
         warn("the screen crashed; the run goes on in plain output")
@@ -237,7 +251,7 @@ def _end(life: Life, handle: Handle, options: Options, tampered: str) -> Ran:
         return _stuck(life, handle, snapshot)
     if _never_began(life, snapshot):
         return Ran(USAGE, snapshot)
-    written = write_all(snapshot, options.config.reports)
+    written = _write_all(snapshot, options.config.reports)
     if not options.json:
         from fanout_tui.summary import summary  # noqa: PLC0415
 
@@ -320,6 +334,7 @@ def _crashed(
     if snapshot is not None and snapshot.end is not None:
         end = replace(snapshot.end, exit_code=code, cause=redact(what))
         snapshot = replace(snapshot, end=end)
-        for text in write_all(snapshot, options.config.reports).problems:
+        written = _write_all(snapshot, options.config.reports)
+        for text in written.problems:
             problem(text)
     return Ran(code, snapshot)

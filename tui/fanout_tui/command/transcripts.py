@@ -26,16 +26,11 @@ class Handle:
         self,
         thread: RunThread,
         folder: Path,
-        painted: Callable[[], None],
         awake: Callable[[], float],
     ) -> None:
-        """`painted` is called whenever a screen asks, which it does once drawn.
-
-        `awake` gives seconds that only go forward.
-        """
+        """`awake` gives seconds that only go forward."""
         self._thread = thread
         self._folder = folder
-        self._painted = painted
         self._awake = awake
         self._dump = False
         self._hurried_at: float | None = None
@@ -49,7 +44,6 @@ class Handle:
 
     def ask(self) -> None:
         """Have a fresh snapshot built."""
-        self._painted()
         self._thread.ask()
 
     def send(self, command: Command) -> None:
