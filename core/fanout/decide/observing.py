@@ -1,4 +1,4 @@
-"""What admission showed, as a fact of the journal, and back.
+"""What admission and the forecast showed, as a fact of the journal, and back.
 
 A gauge's figures and a gate's reason are decisions of the moment: nobody who has only
 the calls can work them out again. So the engine notes them once a second while they
@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fanout.decide import observing_left
+from fanout.words.forecast import Forecast
 from fanout.words.model import Cause, Dimension, RowId
 from fanout.words.observed import Observed
 from fanout.words.snapshot import BucketView, CeilingView, Gate, PoolView
@@ -26,6 +28,7 @@ class Seen:
     pools: tuple[PoolView, ...] = ()
     gates: Mapping[str, Gate] = field(default_factory=dict)
     ceiling: CeilingView = CeilingView(limit=1, user=None, in_flight=0)
+    left: Forecast | None = None
 
 
 def observe(seen: Seen) -> Observed:
@@ -34,6 +37,7 @@ def observe(seen: Seen) -> Observed:
         pools=[_pool(pool) for pool in seen.pools],
         gates={name: _gate(gate) for name, gate in seen.gates.items()},
         ceiling=[seen.ceiling.limit, seen.ceiling.user, seen.ceiling.in_flight],
+        left=observing_left.told(seen.left),
     )
 
 
@@ -50,6 +54,7 @@ def seen_in(event: Observed, waiting: Mapping[str, Iterable[RowId]]) -> Seen:
             for name, gate in event.gates.items()
         },
         ceiling=CeilingView(limit=limit, user=user, in_flight=in_flight),
+        left=observing_left.read(event.left),
     )
 
 

@@ -94,6 +94,7 @@ class Playback:
             end=ended(state, info) or broken_off(word, info, state.counts),
             again=dict(state.again),
             foreseen=state.foreseen,
+            left=None if word in ("finished", KILLED) else self._seen.left,
         )
 
     def _observed(self, event: Observed) -> None:

@@ -15,3 +15,5 @@ class Observed:
     pools: Any
     gates: Any
     ceiling: Any
+    left: Any = None
+    """What was left to do, as far as it was forecast."""

@@ -25,7 +25,7 @@ class Observer:
             return
         self._next = now + EVERY_SECONDS
         pools, gates, ceiling = self._publisher.admission(now)
-        event = observe(Seen(pools, gates, ceiling))
+        event = observe(Seen(pools, gates, ceiling, self._publisher.left(now)))
         if event != self._last:
             self._last = event
             core.record(event)

@@ -106,7 +106,7 @@ class Publisher:
             disk=core.disk,
             again=dict(state.again),
             foreseen=state.foreseen,
-            left=self._left(now),
+            left=self.left(now),
             asking=self.asking(),
             prices=self._purse.prices,
             budget=self._purse.run.view(),
@@ -114,7 +114,7 @@ class Publisher:
             shorts=self.shorts(),
         )
 
-    def _left(self, now: float) -> Forecast | None:
+    def left(self, now: float) -> Forecast | None:
         """What is left, worked out once a second at most."""
         if self._core.state.forecast is None:
             return None

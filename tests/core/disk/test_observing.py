@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from fanout.decide.observing import HEAD, Seen, observe, seen_in
 from fanout.disk.codec import decode, encode
 from fanout.words.events import Record
+from fanout.words.forecast import Forecast, PhaseForecast, Range, TokenRange
 from fanout.words.model import Cause, Dimension, RowId
 from fanout.words.observed import Observed
 from fanout.words.snapshot import BucketView, CeilingView, Gate, PoolView
@@ -35,6 +36,37 @@ def buckets(draw: st.DrawFn) -> tuple[BucketView, ...]:
     )
 
 
+ranges = st.lists(whole, min_size=3, max_size=3).map(lambda ends: Range(*sorted(ends)))
+lefts = st.builds(
+    Forecast,
+    phases=st.lists(
+        st.builds(
+            PhaseForecast,
+            phase=st.text(max_size=5),
+            model=st.just("m"),
+            pool=st.just("p"),
+            rows=counts,
+            learned=counts,
+            calls=ranges,
+            tokens=st.builds(
+                TokenRange,
+                input=ranges,
+                cache_write=ranges,
+                cache_read=ranges,
+                output=ranges,
+            ),
+            dollars=st.none() | ranges,
+            seconds=counts.map(float),
+        ),
+        max_size=3,
+    ).map(tuple),
+    seconds=st.none() | ranges,
+    binds=st.text(max_size=5),
+    limits=st.text(max_size=5),
+    unknown=counts,
+)
+
+
 @st.composite
 def shown(draw: st.DrawFn) -> Seen:
     names = draw(st.lists(st.text(max_size=5), unique=True, max_size=3))
@@ -57,7 +89,7 @@ def shown(draw: st.DrawFn) -> Seen:
     ceiling = CeilingView(
         limit=draw(counts), user=draw(st.none() | counts), in_flight=3
     )
-    return Seen(pools, gates, ceiling)
+    return Seen(pools, gates, ceiling, draw(st.none() | lefts))
 
 
 @given(shown())
@@ -69,6 +101,7 @@ def test_what_was_shown_is_shown_again(seen: Seen) -> None:
     again = seen_in(record.event, waiting)
     assert again.pools == seen.pools
     assert again.ceiling == seen.ceiling
+    assert again.left == seen.left
     for name, gate in seen.gates.items():
         found = again.gates[name]
         assert (found.cause, found.detail) == (gate.cause, gate.detail)

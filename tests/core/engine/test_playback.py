@@ -122,6 +122,24 @@ def test_reasons_and_gauges_are_those_that_were_noted(tmp_path: Path) -> None:
     assert max(spent) > 5
 
 
+def test_what_is_left_is_what_the_screen_showed(tmp_path: Path) -> None:
+    bench, seen = lived(tmp_path)
+    shown = [snapshot.left for _, snapshot in seen if snapshot.left is not None]
+    records = list(bench.journal.records())
+    playback, noted = Playback(tmp_path), []
+    for record in records:
+        playback.take(record)
+        left = playback.snapshot(record.at).left
+        if isinstance(record.event, Observed) and left is not None:
+            noted.append(left)
+    assert len({left.rows for left in noted}) > 5
+    assert noted[-1].learned
+    live = {(left.rows, round(left.tokens.total.expected)) for left in shown}
+    told = {(left.rows, round(left.tokens.total.expected)) for left in noted}
+    assert len(live & told) > 5
+    assert playback.snapshot(99.0).left is None
+
+
 def test_a_killed_run_says_so_and_holds_nothing_in_flight(tmp_path: Path) -> None:
     bench, _ = lived(tmp_path)
     records = list(bench.journal.records())

@@ -128,8 +128,7 @@ def _run(
             life.before_end = stdio.drain
             life.start()
             if screen:
-                painted = life.may_import.set
-                screen = _show(handle, stdio, options, environ, clock, painted=painted)
+                screen = _show(handle, stdio, options, environ, life.may_import.set)
             life.may_import.set()
             # The screen was left: what is still to come is said in plain lines.
             life.handle.close()
@@ -173,8 +172,6 @@ def _show(
     stdio: Stdio,
     options: Options,
     environ: Mapping[str, str],
-    clock: Clock,
-    *,
     painted: Callable[[], None],
 ) -> bool:
     """Show the screen until it is left; says whether the run had ended by then."""
@@ -184,7 +181,7 @@ def _show(
 
     left = run_screen(
         handle,
-        clock=clock.wall,
+        clock=SystemClock().wall,
         ascii=options.ascii,
         no_color=bool(environ.get("NO_COLOR")),
         exit_when_done=options.exit_when_done,
