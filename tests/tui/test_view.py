@@ -300,16 +300,17 @@ def test_being_offline_is_no_overload() -> None:
     )
     offline = replace(seen, snapshot=replace(seen.snapshot, gates={"p": gate}))
     when = time_of_day(NOW + 6)
-    assert sentence(offline).startswith(
-        "offline: no connection: api.example:443 refuses connections, "
-        f"probing, next {when}; "
+    assert sentence(offline).startswith("offline: ")
+    assert f", next try at {when}; it goes on by itself; no connection: api.ex" in (
+        sentence(offline)
     )
+    assert eta(offline.snapshot, NOW) is None
     (line,) = banner_lines(offline)
-    assert text_of(line).startswith(" OFFLINE  no connection: api.example:443 refuses")
+    assert text_of(line).startswith(" OFFLINE  api.example:443 refuses connections")
     assert "529" not in sentence(offline) + text_of(line)
     asking = replace(gate, until=None)
     now = replace(seen, snapshot=replace(seen.snapshot, gates={"p": asking}))
-    assert "probing now" in sentence(now)
+    assert "trying now" in sentence(now)
 
 
 def test_a_disk_that_refuses_is_on_the_screen() -> None:

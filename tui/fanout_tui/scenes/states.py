@@ -5,13 +5,7 @@ from dataclasses import replace
 
 from fanout.decide.forecast.batches import BATCHES
 from fanout.words.budgets import Budget, BudgetView, Short
-from fanout.words.forecast import (
-    Asking,
-    Forecast,
-    PhaseForecast,
-    Range,
-    TokenRange,
-)
+from fanout.words.forecast import Asking, Forecast, PhaseForecast, Range, TokenRange
 from fanout.words.model import Cause, Dimension, MissingKind, Row, RowId, Status, Usage
 from fanout.words.snapshot import (
     BucketView,
@@ -26,6 +20,7 @@ from fanout.words.snapshot import (
     Totals,
 )
 from fanout_tui.scenes.batched import gathers, in_batches
+from fanout_tui.scenes.held import away, no_room
 from fanout_tui.scenes.overspent import out_of_money, two_at_once
 from fanout_tui.scenes.rows import MODEL, NOW, POOL, START, live, missing, row
 
@@ -396,3 +391,5 @@ SCENES: dict[str, Callable[[], Snapshot]] = {
         crashed,
     )
 }
+SCENES["offline"] = lambda: away(running())
+SCENES["disk"] = lambda: no_room(running())

@@ -88,10 +88,16 @@ def _short(look: Look) -> list[str]:
 
 
 def _offline(_: Look, gate: Gate) -> list[str]:
-    probing = "one call asks for a connection"
+    # Who waits until when, and that it goes on by itself, is the sentence above it;
+    # where there is no room for that, the next try is said here.
+    tries = "trying now"
     if gate.until is not None:
-        probing = f"probing, next {time_of_day(gate.until)}"
-    return [one_line(gate.detail), probing, "rows keep their place"]
+        tries = f"next try at {time_of_day(gate.until)}"
+    return [
+        one_line(gate.detail).removeprefix("no connection: "),
+        "rows keep their place",
+        tries,
+    ]
 
 
 def _overloaded(look: Look, gate: Gate) -> list[str]:

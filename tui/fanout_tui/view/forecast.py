@@ -57,14 +57,21 @@ def eta(snapshot: Snapshot, now: float) -> float | None:
 
     Where the engine has a forecast that is more than a guess, it is that.
     """
+    if _stands(snapshot):
+        return None
     seen = snapshot.left
     if seen is not None and seen.learned and seen.seconds is not None:
         return max(0.0, seen.seconds.expected - (now - snapshot.at))
-    rows = list(snapshot.rows.values())
-    mean = means(rows)
     if any(live.cause is Cause.BATCH for live in snapshot.live.values()):
         # Its end is the service's to choose, within a day.
         return None
+    return _by_rows(snapshot, now)
+
+
+def _by_rows(snapshot: Snapshot, now: float) -> float | None:
+    """From what the rows that are done have taken."""
+    rows = list(snapshot.rows.values())
+    mean = means(rows)
     if mean.count < min(SETTLED_MIN, max(1, len(rows) // 2)):
         return None
     left = 0.0
@@ -79,6 +86,12 @@ def eta(snapshot: Snapshot, now: float) -> float | None:
     slots = max(1, snapshot.ceiling.limit)
     by_slots = mean.seconds * max(1.0, left / slots)
     return max(by_slots, *_by_limits(snapshot, mean, left))
+
+
+def _stands(snapshot: Snapshot) -> bool:
+    """Nothing moves, for as long as a disk or the network likes."""
+    gates = snapshot.gates.values()
+    return bool(snapshot.disk) or any(gate.cause is Cause.OFFLINE for gate in gates)
 
 
 def _by_limits(snapshot: Snapshot, mean: Means, left: float) -> list[float]:

@@ -104,6 +104,12 @@ def _gate(look: Look, gate: Gate, cause: Cause) -> tuple[list[str], str]:
         parts = [f"bottleneck {_per_minute(cause)}: {_who(snapshot)}"]
     elif cause is Cause.BREAKER:
         parts = [f"529, the service is overloaded: {_who(snapshot)}, places kept"]
+    elif cause is Cause.DISK:
+        parts = [
+            f"the disk refuses: {_who(snapshot)}",
+            "make room and it goes on",
+        ]
+        return parts, "warn"
     elif cause is Cause.OFFLINE:
         return _offline(look, gate), "warn"
     elif cause is Cause.LEARNING:
@@ -116,16 +122,13 @@ def _gate(look: Look, gate: Gate, cause: Cause) -> tuple[list[str], str]:
 
 
 def _offline(look: Look, gate: Gate) -> list[str]:
-    """`offline: no connection: HOST refuses, probing, next 14:02:11`."""
-    probing = "probing now"
+    """`offline: 47 queued wait, next try at 14:02:11`; the banner says why."""
+    tries = "trying now"
     if gate.until is not None:
-        probing = f"probing, next {time_of_day(gate.until)}"
+        tries = f"next try at {time_of_day(gate.until)}"
     said = one_line(gate.detail) or "no connection"
-    return [
-        f"offline: {said}, {probing}",
-        f"{_who(look.snapshot)}, places kept",
-        "it goes on by itself",
-    ]
+    who = _who(look.snapshot)
+    return [f"offline: {who}, {tries}", "it goes on by itself", said]
 
 
 def _ceiling(snapshot: Snapshot) -> list[str]:
