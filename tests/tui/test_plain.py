@@ -5,10 +5,13 @@ from dataclasses import replace
 
 import pytest
 
+from fanout.words.commands import KeepBudget, Stop
 from fanout.words.model import Cause, Status, Wait
 from fanout.words.snapshot import LogLine, Snapshot
+from fanout_tui.command.asking import Asker
 from fanout_tui.jsonlines import JsonLines
 from fanout_tui.plain import PlainOutput
+from fanout_tui.scenes.handle import SceneHandle
 from fanout_tui.scenes.rows import NOW, row
 from fanout_tui.scenes.states import SCENES, running
 from fanout_tui.summary import LINES_MAX, summary, summary_lines
@@ -216,3 +219,25 @@ def test_the_summary_says_what_to_do_next() -> None:
     assert "finish     fanout-tui resume 20270115-audit-7f3a" in text
     assert "exit code  3" in text
     assert "runs/report.md" in text
+
+
+@pytest.mark.parametrize(
+    ("scene", "sent"),
+    [
+        ("phase_short", [KeepBudget("verify")]),
+        ("both_short", [KeepBudget("verify"), Stop]),
+        ("running", []),
+    ],
+)
+def test_what_a_screen_had_asked_about_budgets_ends_without_it(
+    scene: str, sent: list[object]
+) -> None:
+    handle = SceneHandle(SCENES[scene]())
+    Asker(handle, 0).look(SCENES[scene]())
+    assert len(handle.sent) == len(sent)
+    for command, wanted in zip(handle.sent, sent, strict=True):
+        if wanted is Stop:
+            assert isinstance(command, Stop)
+            assert (command.mode, command.cause) == ("drain", "budget")
+        else:
+            assert command == wanted

@@ -9,6 +9,7 @@ from core.engine.bench import order
 from core.engine.test_budgets import charged, kinds, small
 from core.engine.test_waves import Timed
 from fanout.decide.admission.why import why
+from fanout.decide.logline import describe
 from fanout.decide.spent import budgets_of, purses_of
 from fanout.decide.state import RunState, apply, interrupt
 from fanout.testing.memory_journal import MemoryJournal
@@ -23,7 +24,7 @@ from fanout.words.commands import (
     Resume,
     Stop,
 )
-from fanout.words.events import BudgetSet, CallAdmitted
+from fanout.words.events import BudgetSet, CallAdmitted, Record
 from fanout.words.model import Cause, RowId, Status
 from fanout.world.planning import Planning
 
@@ -289,3 +290,20 @@ def test_a_new_life_asks_again_with_what_was_given(tmp_path: Path) -> None:
 
 def _is_stop(event: object) -> bool:
     return type(event).__name__ == "StopAsked"
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (BudgetSet(tokens=9_000, dollars=None), "the budget is 9,000 tokens"),
+        (
+            BudgetSet(tokens=None, dollars=0.008, phase="audit"),
+            "phase audit: the budget is $0.008",
+        ),
+        (BudgetSet(tokens=None, dollars=None), "the budget is lifted"),
+    ],
+)
+def test_the_log_says_what_a_budget_is_now(event: BudgetSet, said: str) -> None:
+    line = describe(Record(1, 1, 0.0, event))
+    assert line is not None
+    assert line.text == f"{said} from here on"

@@ -1,5 +1,6 @@
 """A forecast for people: what a dry run says, and what is asked before spending."""
 
+from fanout.decide.forecast.batches import BATCHES
 from fanout.decide.forecast.say import (
     because,
     cost,
@@ -81,7 +82,8 @@ def figure_lines(seen: Forecast) -> list[str]:
     lines = [f"  tokens     {', '.join(parts)}", f"  cost       {cost(seen)}"]
     took = how_long(seen)
     if took:
-        limits = f", at the limits {seen.limits}" if seen.limits else ""
+        paced = seen.limits and seen.binds != BATCHES
+        limits = f", at the limits {seen.limits}" if paced else ""
         lines.append(f"  time       {took}{limits}")
     else:
         lines.append("  time       unknown: the account has not told its limits yet")
