@@ -221,9 +221,15 @@ def test_a_script_that_ends_meanwhile_takes_its_question_along(tmp_path: Path) -
     assert "script" in kinds(bench, "audit")
 
 
-def test_a_question_nobody_waits_for_is_withdrawn(tmp_path: Path) -> None:
-    bench = Asked(tmp_path, budget=Budget(tokens=900))
-    two(bench, Budget(tokens=500))
+@pytest.mark.parametrize(
+    ("run", "phase", "asked"),
+    [(None, 700, ["audit"]), (700, None, [""])],
+)
+def test_a_question_nobody_waits_for_is_withdrawn(
+    tmp_path: Path, run: int | None, phase: int | None, asked: list[str]
+) -> None:
+    bench = Asked(tmp_path, budget=Budget(tokens=run))
+    two(bench, Budget(tokens=phase))
     bench.look(60)
 
     def cancel() -> None:
@@ -235,7 +241,7 @@ def test_a_question_nobody_waits_for_is_withdrawn(tmp_path: Path) -> None:
     bench.look(62)
     bench.at(120, bench.returns)
     assert bench.run() == 3
-    assert bench.asked(60)
+    assert bench.asked(60) == asked
     assert bench.asked(62) == []
 
 
