@@ -303,8 +303,8 @@ def _is_stop(event: object) -> bool:
     [
         (BudgetSet(tokens=9_000, dollars=None), "the budget is 9,000 tokens"),
         (
-            BudgetSet(tokens=None, dollars=0.008, phase="audit"),
-            "phase audit: the budget is $0.008",
+            BudgetSet(tokens=None, dollars=2.5, phase="audit"),
+            "phase audit: the budget is $2.50",
         ),
         (BudgetSet(tokens=None, dollars=None), "the budget is lifted"),
     ],
