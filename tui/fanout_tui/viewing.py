@@ -12,7 +12,8 @@ from pathlib import Path
 from fanout.decide.transcript import transcript
 from fanout.disk.lock import holder
 from fanout.disk.playback import Playback, spans
-from fanout.disk.reading import Mark, follow, read, records_of
+from fanout.disk.reading import Mark, follow, records_of
+from fanout.disk.tape import Tape
 from fanout.words.commands import Command
 from fanout.words.model import RowId
 from fanout.words.snapshot import KILLED, Snapshot
@@ -22,8 +23,6 @@ from fanout_tui.text import clock_time
 
 FOLLOW_SECONDS = 0.2
 STEP_SECONDS = 0.05
-AT_ONCE = 2_000
-"""Records that are read between two looks at the clock and the keys."""
 SEEK_SECONDS = 10.0
 SEEK_PARTS = 40
 
@@ -192,12 +191,8 @@ class Replayed(_Thread):
     # The thread.
 
     def _work(self) -> None:
-        while not self._stop.is_set():
-            self._pass(_Tape(self.folder))
-
-    def _pass(self, tape: "_Tape") -> None:
-        """Play from the first record on until somebody goes back."""
-        shown, last = self._play.at, self._ticks()
+        tape = Tape(self.folder)
+        last = self._ticks()
         drawn: float | None = None
         while not self._stop.is_set():
             now = self._ticks()
@@ -206,43 +201,9 @@ class Replayed(_Thread):
                 play = self._play.on(0.0 if self._behind else now - last)
                 self._play = play
             last = now
-            if play.at < shown:
-                return
-            shown = play.at
             self._behind = not tape.reach(play.wall)
             if drawn != play.at or self._behind:
-                drawn = play.at
+                drawn = None if self._behind else play.at
                 self._newest = tape.playback.snapshot(play.wall, killed=tape.killed)
             if not self._behind:
                 self._stop.wait(STEP_SECONDS)
-
-
-class _Tape:
-    """A run's records, read as far as somebody wants to see them."""
-
-    def __init__(self, folder: Path) -> None:
-        self.playback = Playback(folder)
-        self.killed = False
-        """It has no end, and nobody works on it: it stops where it was killed."""
-        self._folder = folder
-        self._records = iter(read(folder))
-        self._next = next(self._records, None)
-
-    def reach(self, wall: float) -> bool:
-        """Take records up to this second, a few at a time; says whether all are."""
-        for _ in range(AT_ONCE):
-            if self._next is None:
-                self._stop_there()
-                return True
-            if self._next.at > wall:
-                return True
-            self.playback.take(self._next)
-            self._next = next(self._records, None)
-        return False
-
-    def _stop_there(self) -> None:
-        if self.killed or self.playback.state.end is not None:
-            return
-        if holder(self._folder) is None:
-            self.killed = True
-            self.playback.die()

@@ -5,8 +5,9 @@ showed is what the engine noted (`fanout.decide.observing`); what a running row 
 doing within a call is nowhere kept, and not shown.
 """
 
+import copy
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -18,7 +19,7 @@ from fanout.decide.run_state import RUN, standing
 from fanout.decide.shown import Shown
 from fanout.decide.spent import budgets_of
 from fanout.decide.state import RunState, apply, interrupt
-from fanout.disk.folding import Parts
+from fanout.disk.folding import Fold, Parts
 from fanout.disk.opening import open_fold
 from fanout.disk.reading import Mark
 from fanout.disk.report_write import run_info
@@ -26,7 +27,7 @@ from fanout.disk.segment import SUFFIX, numbers
 from fanout.words.events import Record
 from fanout.words.model import RowId, Status
 from fanout.words.observed import Observed
-from fanout.words.snapshot import KILLED, Snapshot
+from fanout.words.snapshot import KILLED, Gate, Snapshot
 
 _WAITING = frozenset({Status.QUEUED, Status.THROTTLED})
 
@@ -38,6 +39,8 @@ class Playback:
         self.state = RunState()
         self._folder = run_folder
         self._seen = Seen()
+        self._event: Observed | None = None
+        """The newest observation that reads."""
         self._shown = Shown()
 
     @classmethod
@@ -48,11 +51,31 @@ class Playback:
         observed last.
         """
         opened = open_fold(run_folder, Parts(shown=True))
+        playback = cls.standing_at(run_folder, opened.fold)
+        return playback, Mark(*opened.reading.end, opened.tail.last_seq)
+
+    @classmethod
+    def standing_at(cls, run_folder: Path, fold: Fold) -> Self:
+        """Return a run as it was folded; the fold is its own from now on."""
         playback = cls(run_folder)
-        playback.state, playback._shown = opened.state, opened.fold.shown
+        playback.state, playback._shown = fold.state, fold.shown
         if playback._shown.observed is not None:
             playback._observed(playback._shown.observed)
-        return playback, Mark(*opened.reading.end, opened.tail.last_seq)
+        return playback
+
+    def copied(self) -> Self:
+        """Return the same again, for going on from here more than once.
+
+        Rows are frozen and stay shared; so there may be many of them.
+        """
+        facts = dict(vars(self.state))
+        rows = facts.pop("rows")
+        state, shown = RunState(), copy.copy(self._shown)
+        vars(state).update(copy.deepcopy(facts), rows=dict(rows))
+        shown.log = self._shown.log.copy()
+        other = copy.copy(self)
+        vars(other).update(state=state, _shown=shown)
+        return other
 
     def take(self, record: Record) -> None:
         """Fold one record; one that cannot follow is left out."""
@@ -76,6 +99,7 @@ class Playback:
         flying = sum(row.flight is not None for row in state.rows.values())
         budgets = budgets_of(state)
         info = run_info(self._folder, state)
+        over = word in ("finished", KILLED)
         return Snapshot(
             at=at,
             run=info,
@@ -84,7 +108,7 @@ class Playback:
             counts=state.counts,
             phases=tuple(state.phases),
             pools=self._seen.pools,
-            gates={} if word in ("finished", KILLED) else self._seen.gates,
+            gates={} if over else self._gates(),
             ceiling=replace(self._seen.ceiling, in_flight=flying),
             totals=state.totals,
             prices=state.prices,
@@ -94,19 +118,26 @@ class Playback:
             end=ended(state, info) or broken_off(word, info, state.counts),
             again=dict(state.again),
             foreseen=state.foreseen,
-            left=None if word in ("finished", KILLED) else self._seen.left,
+            left=None if over else self._seen.left,
         )
 
     def _observed(self, event: Observed) -> None:
+        try:
+            self._seen = seen_in(event, {})
+        except (ValueError, KeyError, TypeError):
+            # Of another version: gauges stay as they were, the rows are right.
+            return
+        self._event = event
+
+    def _gates(self) -> Mapping[str, Gate]:
+        """Who waits now, in the line that was observed last."""
+        if self._event is None:
+            return {}
         waiting: dict[str, list[RowId]] = {}
         for row in self.state.rows.values():
             if row.status in _WAITING and row.spec is not None:
                 waiting.setdefault(row.spec.pool, []).append(row.id)
-        try:
-            self._seen = seen_in(event, waiting)
-        except (ValueError, KeyError, TypeError):
-            # Of another version: gauges stay as they were, the rows are right.
-            return
+        return seen_in(self._event, waiting).gates
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,23 +150,37 @@ class Span:
 
 _STAMP = re.compile(rb'"n":\d+,"life":(\d+),"at":([0-9.]+),')
 _HEAD_BYTES = 120
+_TAIL_BYTES = 256 * 1024
 
 
 def spans(run_folder: Path) -> list[Span]:
     """Return when each life of a run began and ended, by its records' stamps.
 
-    Reads the heads of lines and checks nothing: good for a scale, not for facts.
+    A life begins a segment, so of each only the first and the last line count. It
+    checks nothing: good for a scale, not for facts.
     """
     found: dict[int, Span] = {}
-    for life, at in _stamps(run_folder / "journal"):
-        known = found.get(life)
-        found[life] = Span(at, at) if known is None else Span(known.start, at)
+    folder = run_folder / "journal"
+    for number in numbers(folder):
+        for life, at in _ends(folder / f"{number:05}{SUFFIX}"):
+            known = found.get(life)
+            found[life] = Span(at, at) if known is None else Span(known.start, at)
     return [found[life] for life in sorted(found)]
 
 
-def _stamps(folder: Path) -> Iterator[tuple[int, float]]:
-    for number in numbers(folder):
-        with (folder / f"{number:05}{SUFFIX}").open("rb") as file:
-            for line in file:
-                if stamp := _STAMP.search(line[:_HEAD_BYTES]):
-                    yield int(stamp[1]), float(stamp[2])
+def _ends(path: Path) -> list[tuple[int, float]]:
+    """Return the first and the last stamp of a segment."""
+    with path.open("rb") as file:
+        first, stamps = _stamp(file.readline()), []
+        size = file.seek(0, 2)
+        for tail in (_TAIL_BYTES, size):
+            file.seek(max(0, size - tail))
+            stamps = [one for one in map(_stamp, file.read().splitlines()) if one]
+            if stamps:
+                break
+    return [one for one in (first, *stamps[-1:]) if one is not None]
+
+
+def _stamp(line: bytes) -> tuple[int, float] | None:
+    found = _STAMP.search(line[:_HEAD_BYTES])
+    return None if found is None else (int(found[1]), float(found[2]))

@@ -1,6 +1,7 @@
 """A run played from its journal is the run as it was shown while it lived."""
 
 import itertools
+import random
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from core.engine.bench import Bench, order
 from fanout.disk.checkpointing import write_checkpoint
 from fanout.disk.playback import Playback, spans
 from fanout.disk.reading import follow
+from fanout.disk.tape import Tape
 from fanout.testing.scripted_api import ScriptedApi, answered, refused
 from fanout.words.commands import Pause, Resume
 from fanout.words.model import Status
@@ -101,6 +103,55 @@ def test_a_run_that_is_opened_is_the_run_that_was_played(
     assert opened.snapshot(99.0).pools
     assert follow(folder, mark).records == ()
     assert mark.seq == len(records)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_a_moment_looks_the_same_whichever_way_it_was_reached(
+    tmp_path: Path, share: float
+) -> None:
+    """Played to, gone back to, and begun at a checkpoint of half of it or of all."""
+    bench, _ = lived(tmp_path / "lived")
+    records = list(bench.journal.records())
+    folder = tmp_path / "run"
+    write_segments(folder, records)
+    if share:
+        upto = max(1, int(len(records) * share))
+        assert write_checkpoint(folder, upto=upto, records_min=1)
+    tape = Tape(folder, at_once=30, mark_every=40)
+    start, end = records[0].at, records[-1].at
+    chance = random.Random(7)
+    for _ in range(40):
+        wall = chance.uniform(start - 1.0, end + 1.0)
+        steps = 1
+        while not tape.reach(wall):
+            steps += 1
+        played = Playback(folder)
+        for record in records:
+            if record.at > wall:
+                break
+            played.take(record)
+        assert tape.playback.snapshot(wall) == played.snapshot(wall)
+        assert steps < len(records) // 30 + 2
+
+
+def test_a_second_seek_reads_little(tmp_path: Path) -> None:
+    bench, _ = lived(tmp_path / "lived")
+    records = list(bench.journal.records())
+    folder = tmp_path / "run"
+    write_segments(folder, records)
+
+    def steps(tape: Tape, wall: float) -> int:
+        count = 1
+        while not tape.reach(wall):
+            count += 1
+        return count
+
+    tape = Tape(folder, at_once=10, mark_every=20)
+    end, late = records[-1].at, records[-40].at
+    assert steps(tape, end) > len(records) // 10
+    assert steps(tape, late) < 8
+    assert write_checkpoint(folder, records_min=1)
+    assert steps(Tape(folder, at_once=10, mark_every=20), end) < 4
 
 
 def test_reasons_and_gauges_are_those_that_were_noted(tmp_path: Path) -> None:
