@@ -17,6 +17,9 @@ class FanoutError(Exception):
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
+        if hint:
+            # Where nobody else shows it, Python's own traceback does.
+            self.add_note(f"hint: {hint}")
         self.hint = hint
         """One sentence saying what to do next; may be empty."""
 

@@ -174,7 +174,7 @@ def test_environment_takes_lists_and_truth_values(tmp_path: Path) -> None:
         ("max-usd = -1", "--max-usd takes dollars above 0", "--max-usd 2.50"),
         ("max-usd = nan", "--max-usd takes dollars above 0", "--max-usd 2.50"),
         ("concurrency = 0", "--concurrency takes a whole number", "20"),
-        ("allow-missing = { audit = '200%' }", "--allow-missing takes", "audit=5%"),
+        ("allow-missing = { audit = '200%' }", "fanout.toml takes N", "audit=5%"),
         ("theme = 'pink'", "--theme takes", "terminal"),
         ("model = ", "cannot be read", "mend it"),
         ("\udcff", "cannot be read", "mend it"),

@@ -100,9 +100,12 @@ def next_step(conversation: Conversation) -> Step:
 
 def _once_more_or_end(conversation: Conversation) -> Step:
     """A cut answer is asked for once more, with room for twice as much."""
-    limit = max_tokens_of(conversation)
-    if _cuts(conversation) > 1 or limit == conversation.opening["max_tokens"]:
+    limit, asked = max_tokens_of(conversation), conversation.opening["max_tokens"]
+    if limit == asked:
         return End(MissingKind.TRUNCATED, f"the answer was cut at {limit:,} tokens")
+    if _cuts(conversation) > 1:
+        text = f"the answer was cut at {asked:,} tokens, and asked again at {limit:,}"
+        return End(MissingKind.TRUNCATED, text)
     return _send_within_limit(conversation)
 
 

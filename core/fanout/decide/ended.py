@@ -6,7 +6,7 @@ The engine, a watcher of the journal and the report ask here, so they say the sa
 import json
 import shlex
 
-from fanout.decide.ending import DEFECT, INCOMPLETE
+from fanout.decide.ending import DEFECT, INCOMPLETE, script_said, stop_said
 from fanout.decide.finishing import options_to_finish
 from fanout.decide.state import RunState
 from fanout.words.snapshot import CRASHED, KILLED, Counts, RunEnd, RunInfo
@@ -65,10 +65,10 @@ def named(info: RunInfo) -> str:
 def _cause(state: RunState) -> str:
     """Why it ended before everything was done; empty when nothing cut it short."""
     if state.stop is not None:
-        return state.stop.reason or f"stopped ({state.stop.cause})"
+        return stop_said(state.stop.cause, state.stop.reason)
     script = state.script_end
     if script is not None and script.outcome != "returned":
-        return f"the script {script.outcome}: {script.text or script.outcome}"
+        return script_said(script.outcome, script.text)
     return ""
 
 

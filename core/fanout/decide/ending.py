@@ -19,6 +19,13 @@ DEFECT = 70
 UNASKED = "unasked"
 """Cause of the stop where nobody could be asked."""
 SIGNALS = {"SIGINT": 130, "quit": 130, "SIGTERM": 143, "SIGHUP": 129}
+BY_A_PERSON = {
+    "SIGINT": "interrupted (SIGINT)",
+    "SIGTERM": "ended from outside (SIGTERM)",
+    "SIGHUP": "the terminal went away (SIGHUP)",
+    "quit": "quit on the screen",
+}
+"""What is said of a stop that gives no reason, wherever it came from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +34,8 @@ class Tolerance:
 
     overall: str | None = None
     by_phase: Mapping[str, str] = field(default_factory=dict)
+    said_in: str = "--allow-missing"
+    """Where it was declared, for whoever has to mend it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +54,17 @@ class Ending:
     """A budget of a phase or an agent has made rows missing."""
     usage_error: bool = False
     """The script could not be run as given."""
+
+
+def stop_said(cause: str, reason: str) -> str:
+    """Return why a run was stopped, in the same words everywhere."""
+    return reason or BY_A_PERSON.get(cause, f"stopped ({cause})")
+
+
+def script_said(outcome: str, text: str) -> str:
+    """Return how a script ended, as a clause."""
+    word = "could not go on" if outcome == "incomplete" else outcome
+    return f"the script {word}: {text}" if text else f"the script {word}"
 
 
 def tolerated(spec: str | None, expected: int) -> int:

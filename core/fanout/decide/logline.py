@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from fanout.decide.ending import script_said, stop_said
 from fanout.decide.forecast.say import dollars
 from fanout.words.ahead import Forecasted, RunsAgain
 from fanout.words.batched import (
@@ -105,8 +106,7 @@ def _budget(event: BudgetSet) -> Line:
 
 def _script(event: ScriptEnded) -> Line:
     level = "info" if event.outcome == "returned" else "error"
-    said = f": {event.text}" if event.text else ""
-    return Line(level, f"the script {event.outcome}{said}")
+    return Line(level, script_said(event.outcome, event.text))
 
 
 def _ended(event: RunEnded) -> Line:
@@ -162,7 +162,9 @@ _LINES: dict[type, Callable[[Any], Line | None]] = {
     BudgetSet: _budget,
     RunPaused: lambda _: Line("info", "paused: nothing new is sent"),
     RunResumed: lambda _: Line("info", "resumed"),
-    StopAsked: lambda e: Line("warning", f"stop ({e.mode}): {e.reason or e.cause}"),
+    StopAsked: lambda e: Line(
+        "warning", f"stop ({e.mode}): {stop_said(e.cause, e.reason)}"
+    ),
     Noted: _noted,
     ScriptEnded: _script,
     RunEnded: _ended,

@@ -10,11 +10,23 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import Coroutine, Generator
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from fanout.errors import UsageError
 
 T = TypeVar("T")
+
+OUTCOME = frozenset(
+    {
+        "because", "complete", "done", "kept", "kind", "missing", "ok", "path",
+        "reason", "reused", "usage", "value", "values",
+    }
+)  # fmt: skip
+"""Names that `Done`, `Missing` and `Results` have; that they do, a test says."""
+
+
+class NotAwaitedError(UsageError, AttributeError):
+    """What only the outcome has was asked of what would give it."""
 
 
 class Work(Coroutine[Any, Any, T], Generic[T]):
@@ -25,6 +37,17 @@ class Work(Coroutine[Any, Any, T], Generic[T]):
 
     @abstractmethod
     async def _run(self) -> T: ...
+
+    if not TYPE_CHECKING:  # a type checker is to find it by itself
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name not in OUTCOME:
+                kind = type(self).__name__
+                raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+            raise NotAwaitedError(
+                f"{self!r} has no `{name}` before it is awaited",
+                hint=f"write `(await …).{name}`, or keep what awaiting it gives",
+            )
 
     def __await__(self) -> Generator[Any, Any, T]:
         return self._run().__await__()

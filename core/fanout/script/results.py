@@ -15,8 +15,9 @@ from fanout.words.model import NO_USAGE, MissingKind, RowId, Usage
 
 T_co = TypeVar("T_co", covariant=True)
 
-NAMES_SHOWN = 20
-"""Holes that a message for people names before it only counts."""
+NAMES_SHOWN = 3
+"""Holes that a message for people names before it only counts: each is a row, and
+stands in the report by itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ script any more: each raises `CancelledError`.
 
 import asyncio
 import os
+import shlex
 import sys
 import threading
 import unicodedata
@@ -326,9 +327,15 @@ def current() -> Session:
     if _current is None:
         raise UsageError(
             "there is no run here",
-            hint="run the script with `fanout-tui script.py`, not with `python`",
+            hint=f"run the script with `fanout-tui {_program()}`, not with `python`",
         )
     return _current
+
+
+def _program() -> str:
+    """Return the file that Python runs, as it was typed."""
+    name = sys.argv[0] if sys.argv else ""
+    return shlex.quote(name) if name.endswith(".py") else "script.py"
 
 
 def current_or_none() -> Session | None:

@@ -19,7 +19,9 @@ from fanout.decide.ending import (
     Tolerance,
     exit_code,
     is_accepted,
+    script_said,
     shortfall,
+    stop_said,
 )
 from fanout.decide.selection import Selection
 from fanout.words.commands import Stop
@@ -100,10 +102,10 @@ class Stopping:
         state = self._core.state
         if state.stop is not None:
             kind = STOP_KINDS.get(state.stop.cause, MissingKind.STOPPED)
-            return kind, state.stop.reason or f"stopped ({state.stop.cause})"
-        if state.script_end is not None and state.script_end.outcome != "returned":
-            said = state.script_end.text or state.script_end.outcome
-            return MissingKind.SCRIPT, f"the script {state.script_end.outcome}: {said}"
+            return kind, stop_said(state.stop.cause, state.stop.reason)
+        script = state.script_end
+        if script is not None and script.outcome != "returned":
+            return MissingKind.SCRIPT, script_said(script.outcome, script.text)
         return None
 
     def stop(self, message: Stop) -> None:
@@ -115,7 +117,7 @@ class Stopping:
         asked = message if known is None else _harder(known, message)
         if asked is None:
             return
-        cause, reason = asked.cause, asked.reason or f"stopped ({asked.cause})"
+        cause, reason = asked.cause, stop_said(asked.cause, asked.reason)
         self._core.record(StopAsked(mode=asked.mode, cause=cause, reason=asked.reason))
         self._cancel_script(reason)
         kind = STOP_KINDS.get(cause, MissingKind.STOPPED)
@@ -230,7 +232,8 @@ class Stopping:
             core.record(Noted(source="engine", text=NOTHING_ASKED))
         for phase in self._tolerance.by_phase:
             if phase not in state.phases:
-                text = f"--allow-missing names the phase {phase}, which there was not"
+                where = self._tolerance.said_in
+                text = f"{where} names the phase {phase}, which there was not"
                 core.record(Noted(source="engine", text=text))
         core.record(event)
 

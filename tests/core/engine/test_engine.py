@@ -145,6 +145,17 @@ def test_a_rejected_request_is_missing_and_the_others_are_done(tmp_path: Path) -
     assert end.finish == "fanout-tui resume test-1"
 
 
+def test_a_tolerance_of_no_phase_names_where_it_was_stated(tmp_path: Path) -> None:
+    stated = Tolerance(by_phase={"audti": "1"}, said_in="allow-missing of fanout.toml")
+    bench = Bench(ScriptedApi(lambda *_: answered()), tmp_path, tolerance=stated)
+    bench.schedule(order("a"))
+    bench.returns()
+    assert bench.run() == 0
+    said = [line.text for line in bench.core.shown.log]
+    text = "allow-missing of fanout.toml names the phase audti, which there was not"
+    assert text in said
+
+
 def test_a_stated_tolerance_accepts_holes(tmp_path: Path) -> None:
     def reply(body: Mapping[str, Any], number: int) -> Any:
         bad = prompt_of(body) == "do bad"
@@ -252,7 +263,7 @@ def test_an_answer_cut_twice_is_truncated(tmp_path: Path) -> None:
     assert len(api.bodies) == 2
     outcome = bench.ended[RowId("main", "a")][0]
     assert (outcome.kind, outcome.kept) == (MissingKind.TRUNCATED, "half")
-    assert "200" in outcome.reason
+    assert outcome.reason == "the answer was cut at 100 tokens, and asked again at 200"
 
 
 def test_a_cut_stream_counts_its_input_as_wasted(tmp_path: Path) -> None:
@@ -387,14 +398,16 @@ def test_drain_lets_what_flies_finish_and_starts_nothing(tmp_path: Path) -> None
     bench.schedule(*(order(f"k{n}") for n in range(20)))
 
     def prepare() -> None:
-        bench.at(15.0, lambda: bench.core.post(Stop("drain", "SIGINT", "interrupted")))
+        bench.at(15.0, lambda: bench.core.post(Stop("drain", "SIGINT")))
 
     assert bench.run(prepare) == 130
     assert all(t <= 15.0 for t in api.times)
     assert bench.state.counts.done == len(api.bodies)
     kinds = {o[-1].kind for o in bench.ended.values() if not o[-1].done}
     assert kinds == {MissingKind.STOPPED}
-    assert bench.cancelled == ["interrupted"]
+    assert bench.cancelled == ["interrupted (SIGINT)"]
+    said = {o[-1].reason for o in bench.ended.values() if not o[-1].done}
+    assert said == {"interrupted (SIGINT)"}
 
 
 def test_a_second_stop_is_at_once(tmp_path: Path) -> None:

@@ -1,6 +1,10 @@
+from typing import Any
+
 import pytest
 
-from fanout.errors import Incomplete
+import fanout
+from fanout.errors import Incomplete, UsageError
+from fanout.script.awaiting import OUTCOME
 from fanout.script.results import Done, Missing, Results
 from fanout.words.model import MissingKind, RowId
 
@@ -34,11 +38,11 @@ def test_values_of_incomplete_ones_raise_and_name_the_holes() -> None:
 
 def test_many_holes_are_shortened_for_people_and_whole_for_programs() -> None:
     results = made(40, *range(30))
-    with pytest.raises(Incomplete, match=r"audit/19 and 10 more") as caught:
+    with pytest.raises(Incomplete, match=r"audit/2 and 27 more") as caught:
         results.values()
     assert len(caught.value.missing) == 30
     assert "audit/29" in results.statement()
-    assert repr(results).endswith("audit/19 and 10 more>")
+    assert repr(results).endswith("audit/2 and 27 more>")
 
 
 def test_done_and_missing_are_the_explicit_ways_to_go_on() -> None:
@@ -71,3 +75,23 @@ def test_equal_results_are_equal() -> None:
     assert made(3, 1) != made(3, 2)
     assert hash(made(3)) == hash(made(3))
     assert made(3) != [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "made_of",
+    [fanout.agent("x", key="a"), fanout.parallel([]), fanout.pipeline([], print)],
+)
+def test_what_was_not_awaited_says_so(made_of: Any) -> None:
+    with pytest.raises(UsageError, match="before it is awaited") as caught:
+        made_of.values()
+    assert "(await …).values" in caught.value.hint
+    assert not hasattr(made_of, "value")
+    with pytest.raises(AttributeError, match="no attribute 'valuse'") as other:
+        made_of.valuse()
+    assert not isinstance(other.value, UsageError)
+
+
+def test_names_of_an_outcome_are_those_it_has() -> None:
+    whole = made(2, 1)
+    there = {*dir(whole), *dir(whole[0]), *dir(whole[1])}
+    assert there >= OUTCOME

@@ -1,17 +1,22 @@
-"""`fanout-tui check`: would this script run? Imports it, sends nothing."""
+"""`fanout-tui check`: would this script run? Reads and imports it, sends nothing."""
 
+import ast
 import inspect
 from collections.abc import Mapping, Sequence
 
-from fanout.decide.ending import COMPLETE, SCRIPT_RAISED
+from fanout.decide.ending import COMPLETE, SCRIPT_RAISED, USAGE
 from fanout.script import loading
+from fanout.script.callcheck import mistakes
 from fanout_tui.command.say import problem, write
 
 
 def run_check(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Parse, import and match `main` with the arguments given."""
+    """Read its calls, import it and match `main` with the arguments given."""
     del environ
     script = loading.locate(arguments[0], arguments[1:])
+    found = mistakes(ast.parse(script.source))
+    for one in found:
+        problem(f"{script.path.name}, line {one.line}: {one.text}", one.hint)
     module = loading.install(script)
     try:
         loading.execute(script, module)
@@ -22,6 +27,8 @@ def run_check(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
         )
         return SCRIPT_RAISED
     entry = loading.entry(script, module)
+    if found:
+        return USAGE
     kind = "async " if inspect.iscoroutinefunction(entry.function) else ""
     given = ", ".join(repr(argument) for argument in entry.arguments)
     write(f"{script.path.name}: {kind}main({given}) can be called; nothing was sent")

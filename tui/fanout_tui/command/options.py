@@ -22,6 +22,8 @@ from fanout_tui.command.money import NONE, RUN, positive, read_budgets, read_pri
 from fanout_tui.command.say import warn
 from fanout_tui.command.usage import USAGE_OF
 
+TYPED = "command line"
+"""What options are from; settings are from elsewhere."""
 SUFFIXES = (".json", ".md", ".csv", ".html")
 
 
@@ -248,7 +250,7 @@ def understand(space: argparse.Namespace, environ: Mapping[str, str]) -> Options
         budget=budgets.pop(RUN, NONE),
         phase_budgets=budgets,
         prices=read_prices(getattr(space, "prices", None)),
-        tolerance=_tolerance(space.allow_missing),
+        tolerance=_tolerance(space.allow_missing, _said_in(space, "allow_missing")),
         selection=_selection(space),
         dry=bool(space.dry_run),
         lane=_lane(space.lane),
@@ -302,7 +304,14 @@ def _concurrency(text: str) -> int | None:
     return positive(text, "--concurrency", "auto, or for instance 20")
 
 
-def _tolerance(stated: Sequence[str]) -> Tolerance:
+def _said_in(space: argparse.Namespace, name: str) -> str:
+    """Return where a setting was said: its option, or its name and its place."""
+    option = name.replace("_", "-")
+    origin = getattr(space, "origins", {}).get(name, TYPED)
+    return f"--{option}" if origin == TYPED else f"{option} of {origin}"
+
+
+def _tolerance(stated: Sequence[str], said_in: str) -> Tolerance:
     overall: str | None = None
     by_phase: dict[str, str] = {}
     for text in stated:
@@ -314,14 +323,14 @@ def _tolerance(stated: Sequence[str]) -> Tolerance:
             value = -1
         if value < 0 or (amount.endswith("%") and value > 100):  # noqa: PLR2004
             raise UsageError(
-                f"--allow-missing takes N, P% or PHASE=N|P%, not `{text}`",
+                f"{said_in} takes N, P% or PHASE=N|P%, not `{text}`",
                 hint="for instance --allow-missing 2 or --allow-missing audit=5%",
             )
         if equals:
             by_phase[phase] = amount
         else:
             overall = amount
-    return Tolerance(overall=overall, by_phase=by_phase)
+    return Tolerance(overall=overall, by_phase=by_phase, said_in=said_in)
 
 
 def _selection(space: argparse.Namespace) -> Selection:

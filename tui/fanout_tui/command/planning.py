@@ -14,7 +14,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from fanout.account import NOWHERE, Access, own_clients_at, planned
-from fanout.decide.ending import COMPLETE, DEFECT, SCRIPT_RAISED, SIGNALS, USAGE
+from fanout.decide.ending import (
+    COMPLETE,
+    DEFECT,
+    SCRIPT_RAISED,
+    SIGNALS,
+    USAGE,
+    script_said,
+)
 from fanout.errors import UsageError
 from fanout.life import Life, Setting
 from fanout.place import open_place
@@ -103,7 +110,7 @@ def _said(
         name = snapshot.run.name
         write("\n".join(plan_lines(name, access.endpoint, told, plan)))
     if end is not None and end.outcome in {"raised", "exited", "incomplete"}:
-        warn(end.traceback.rstrip() or f"the script {end.outcome}: {end.text}")
+        warn(end.traceback.rstrip() or script_said(end.outcome, end.text))
         return SCRIPT_RAISED
     stop = engine.core.state.stop
     return SIGNALS.get(stop.cause, COMPLETE) if stop is not None else COMPLETE

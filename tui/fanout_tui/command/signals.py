@@ -79,9 +79,9 @@ class Signals:
         if number == signal.SIGINT:
             self._interrupts += 1
             mode = "drain" if self._interrupts == 1 else "now"
-            self._handle.send(Stop(mode, name, "interrupted"))
+            self._handle.send(Stop(mode, name))
         else:
-            self._handle.send(Stop("now", name, f"stopped by {name}"))
+            self._handle.send(Stop("now", name))
 
 
 def _write_stacks(handle: Handle, folder: Path) -> None:

@@ -28,7 +28,7 @@ def demo(arguments: Sequence[str], environ: Environ) -> int:
 
 
 def check(arguments: Sequence[str], environ: Environ) -> int:
-    """Import a script and check its signature; nothing is sent."""
+    """Import a script, check its signature and its calls; nothing is sent."""
     from fanout_tui.command.checking import run_check  # noqa: PLC0415
 
     space = parser_of("check").parse_args(list(arguments))
