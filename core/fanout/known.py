@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from fanout.account import Access
+from fanout.access import Access
 from fanout.config import Config
 from fanout.decide.forecast.duration import Limit
 from fanout.disk.limits import Buckets, keep_limits, read_limits

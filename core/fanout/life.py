@@ -1,7 +1,7 @@
 """One life of a run, put together: account, place, engine, script.
 
     Life.start()    engine thread and script thread begin
-    life.handle     what screens and signals hold
+    life.thread     what screens and signals hold
 
 Everything a life owns is closed in the reverse order of its opening, whichever
 way it ends.
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from fanout.account import Access
+from fanout.access import Access
 from fanout.config import Config
 from fanout.decide.admission.account import Account
 from fanout.decide.admission.estimate import Estimator
@@ -66,14 +66,13 @@ from fanout.world.snapshots import Publisher
 from fanout.world.threads import RunThread
 from fanout.world.toolloop import ToolLoop
 
-PATIENCE = 0.1
-"""Seconds for which the first call waits for a script that computes on."""
+SCRIPT_QUIET_SECONDS = 0.1
+"""How long the first call waits for a script that computes on."""
+
+UNWATCHED_SECONDS = 300.0
+"""How long a run that nobody watches waits for what only a person can mend."""
 
 Export = Callable[[Snapshot, tuple[str, ...]], list[str]]
-
-
-PATIENCE_SECONDS = 300.0
-"""How long a run that nobody watches waits for what only a person can mend."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,18 +100,18 @@ class Life:
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
-        self.handle = RunThread(self._build)
+        self.thread = RunThread(self._build)
         self.may_import = threading.Event()
         """Set once nothing more urgent is to be done, such as a first paint."""
         self.script = ScriptThread(
             setting.script,
-            Port(self.handle.post),
+            Port(self.thread.post),
             ScriptOptions(may_begin=self.may_import if setting.attended else None),
             self._script_ended,
         )
         self.script_end: ScriptEnd | None = None
         self._tools = ToolLoop()
-        self.handle.closing.append(self._tools.close)
+        self.thread.closing.append(self._tools.close)
         self.journal_problem = ""
         """Why the end of the journal could not be written; empty when it was."""
         self.before_end: Callable[[], None] = _nothing
@@ -141,13 +140,13 @@ class Life:
 
     def start(self) -> None:
         """Begin; returns at once."""
-        self.handle.start()
+        self.thread.start()
         self.script.start()
 
     def _script_ended(self, end: ScriptEnd) -> None:
         self.script_end = end
         self.before_end()
-        self.handle.post(
+        self.thread.post(
             said.ScriptCame(
                 outcome=end.outcome,
                 text=end.text,
@@ -172,13 +171,13 @@ class Life:
             linger=self._setting.linger,
             export=self._setting.export,
             threads=asyncio.to_thread,
-            patience=None if self._setting.attended else PATIENCE_SECONDS,
+            patience=None if self._setting.attended else UNWATCHED_SECONDS,
         )
 
     def _api(self, thread: RunThread) -> ApiPort:
         setting = self._setting
         if setting.config.dry:
-            return NoApi(self.handle.post)
+            return NoApi(self.thread.post)
         api = Api(
             setting.access.credentials,
             setting.clock,
@@ -202,11 +201,11 @@ class Life:
 
     def _core(self, thread: RunThread) -> Core:
         place, clock = self._setting.place, self._setting.clock
-        keeper = Keeper(place.folder, since=place.since, now=clock.now)
+        checkpoints = Keeper(place.folder, since=place.since, now=clock.now)
 
         def committed(seq: int) -> None:
             thread.post(said.Committed())
-            keeper.committed(seq)
+            checkpoints.committed(seq)
 
         journal = Journal(
             place.folder,
@@ -219,7 +218,7 @@ class Life:
         journal.start()
 
         async def close() -> None:
-            await asyncio.to_thread(keeper.close)
+            await asyncio.to_thread(checkpoints.close)
             try:
                 await asyncio.to_thread(journal.close)
             except OSError as error:
@@ -317,7 +316,9 @@ class Life:
         setting = self._setting
         config, access, runs = setting.config, setting.access, setting.place.runs
         return Planning(
-            script=Script(ask_quiet=self.script.idling.ask, patience=PATIENCE),
+            script=Script(
+                ask_quiet=self.script.idling.ask, patience=SCRIPT_QUIET_SECONDS
+            ),
             selection=config.selection,
             known=self._known,
             asks=self._asks(),

@@ -15,7 +15,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from fanout.account import reach
+from fanout.access import reach
 from fanout.config import Config
 from fanout.life import Life, Setting
 from fanout.place import open_place
@@ -94,7 +94,7 @@ def measure(streams: int, seconds: float, folder: Path) -> dict[str, float]:
 def figures(life: Life, streams: int) -> dict[str, float]:
     """Measure from all streams open to the first that ends."""
     lags: list[float] = []
-    handle = life.handle
+    handle = life.thread
     while in_flight(life) < streams and not handle.finished():
         handle.wait(0.05)
     engine = handle.engine
@@ -123,7 +123,7 @@ def figures(life: Life, streams: int) -> dict[str, float]:
 
 
 def in_flight(life: Life) -> int:
-    engine = life.handle.engine
+    engine = life.thread.engine
     return 0 if engine is None else engine.desks.calls.in_flight
 
 

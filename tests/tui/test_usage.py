@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fanout.account import PROFILES
+from fanout.access import PROFILES
 from fanout.simulator.profile import NAMES
 from fanout_tui.command import verbs
 from fanout_tui.command.entry import entry

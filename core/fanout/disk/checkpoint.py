@@ -20,7 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from fanout.disk import plainly
+from fanout.disk import packed_values
 from fanout.disk.codec import BadLineError, fields_of, line_of
 from fanout.disk.folding import Fold, Parts
 from fanout.disk.packed import packer
@@ -104,12 +104,12 @@ def encode(fold: Fold, tail: Tail, covered: Covered) -> list[bytes]:
     packed = {
         "rows": list(rows),
         "log": [packer(LogLine).pack(line) for line in fold.shown.log],
-        "shown": [[fold.shown.lines, plainly.pack(fold.shown.observed)]],
+        "shown": [[fold.shown.lines, packed_values.pack(fold.shown.observed)]],
         "ends": list(pack_ends(fold.ends)),
         "results": list(pack_results(fold.harvest)),
         "talks": list(pack_talks(fold.harvest)),
         "asked": list(pack_asked(fold.harvest)),
-        "outlook": [plainly.pack(fold.harvest.outlook)],
+        "outlook": [packed_values.pack(fold.harvest.outlook)],
     }
     head = {
         "checkpoint": FORMAT,
@@ -172,7 +172,7 @@ class Checkpoint:
             if wanted.shown:
                 fold.shown.log.extend(map(packer(LogLine).unpack, self._items("log")))
                 ((fold.shown.lines, observed),) = self._items("shown")
-                fold.shown.observed = plainly.unpack(observed)
+                fold.shown.observed = packed_values.unpack(observed)
             if wanted.state and wanted.index:
                 fold.ends = unpack_ends(self._items("ends"))
             if wanted.index:
@@ -180,7 +180,7 @@ class Checkpoint:
                 unpack_harvest(fold.harvest, results, talks)
                 unpack_asked(fold.harvest, self._items("asked"))
                 (outlook,) = self._items("outlook")
-                fold.harvest.outlook = plainly.unpack(outlook)
+                fold.harvest.outlook = packed_values.unpack(outlook)
         except (AttributeError, LookupError, TypeError, ValueError) as exc:
             raise UnusableError(f"it does not read: {exc!r}") from exc
 

@@ -13,7 +13,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from fanout.disk import plainly
+from fanout.disk import packed_values
 from fanout.disk.checkpoint import PREFIX, SUFFIX, Checkpoint, cover, encode, found
 from fanout.disk.files import DISK, Files, write_atomic
 from fanout.disk.folding import ALL, Fold
@@ -87,7 +87,7 @@ def _content(fold: Fold) -> tuple[object, ...]:
         list(pack_results(fold.harvest)),
         list(pack_talks(fold.harvest)),
         list(pack_asked(fold.harvest)),
-        plainly.pack(fold.harvest.outlook),
+        packed_values.pack(fold.harvest.outlook),
     )
 
 

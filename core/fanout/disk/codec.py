@@ -29,7 +29,7 @@ from functools import cache
 from typing import Any
 
 from fanout.decide.payload import BlobRef, turns_in
-from fanout.disk.plain import to_json
+from fanout.disk.jsonline import to_json
 from fanout.words import events
 from fanout.words.events import PAYLOADS, Event, Record
 from fanout.words.model import MissingKind, Need, RowId, RowSpec, Usage

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from fanout.decide.run_state import RunState
-from fanout.disk import plainly
+from fanout.disk import packed_values
 from fanout.disk.packed import Packer, packer
 from fanout.disk.recent import Recent
 from fanout.words.model import Row, RowId, RowSpec
@@ -24,14 +24,14 @@ _SPEC_SHARED = Packer(RowSpec, _OWN)
 def pack_facts(state: RunState, recent: Recent) -> dict[str, Any]:
     """Return everything but the rows."""
     facts = {name: value for name, value in vars(state).items() if name != "rows"}
-    return {"state": plainly.pack(facts), "recent": plainly.pack(recent)}
+    return {"state": packed_values.pack(facts), "recent": packed_values.pack(recent)}
 
 
 def unpack_facts(facts: dict[str, Any]) -> tuple[RunState, Recent]:
     """Return a state without rows, and the calls of its last minute."""
     state = RunState()
-    vars(state).update(plainly.unpack(facts["state"]))
-    recent: Recent = plainly.unpack(facts["recent"])
+    vars(state).update(packed_values.unpack(facts["state"]))
+    recent: Recent = packed_values.unpack(facts["recent"])
     return state, recent
 
 

@@ -19,7 +19,7 @@ from typing import BinaryIO, NamedTuple
 from fanout.decide.lifecycle import IllegalEvent
 from fanout.decide.state import RunState, apply
 from fanout.disk.codec import BadLineError, Seal, Unknown, decode
-from fanout.disk.plain import to_json
+from fanout.disk.jsonline import to_json
 from fanout.disk.segment import numbers, segment_path
 from fanout.words.events import Record
 from fanout.words.model import RowId

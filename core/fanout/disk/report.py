@@ -27,7 +27,7 @@ FINAL = frozenset({Status.DONE, Status.MISSING})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Partition:
+class ReportRow:
     """One expected row."""
 
     phase: str
@@ -99,7 +99,7 @@ class Report:
     counts: Counts
     totals: Totals
     phases: tuple[PhaseSummary, ...]
-    partitions: tuple[Partition, ...]
+    partitions: tuple[ReportRow, ...]
     """In the order in which they were expected."""
     forecast: Mapping[str, Any] | None = None
     """What this life was said to take, and what it took; None: nothing was said."""
@@ -113,12 +113,12 @@ class Report:
     """What is wrong with the journal, and which outputs are not as they were done."""
 
     @property
-    def missing(self) -> list[Partition]:
+    def missing(self) -> list[ReportRow]:
         """The holes, in the order in which they were expected."""
         return [p for p in self.partitions if p.status == Status.MISSING.value]
 
     @property
-    def doubtful(self) -> list[Partition]:
+    def doubtful(self) -> list[ReportRow]:
         """Rows with calls of which nobody knows what they cost, the dearest first."""
         rows = [p for p in self.partitions if p.in_doubt.total]
         return sorted(rows, key=lambda p: -p.in_doubt.total)
@@ -320,10 +320,10 @@ def _phases(
     )
 
 
-def _partition(row: Row, live: Live | None, again: str) -> Partition:
+def _partition(row: Row, live: Live | None, again: str) -> ReportRow:
     end, spec, tally = row.end, row.spec, row.tally
     output = end.output if end is not None else None
-    return Partition(
+    return ReportRow(
         phase=row.id.phase,
         key=row.id.key,
         status=row.status.value,

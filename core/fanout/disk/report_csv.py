@@ -9,7 +9,7 @@ import csv
 import io
 import re
 
-from fanout.disk.report import Partition, Report
+from fanout.disk.report import Report, ReportRow
 from fanout.words.clean import clean, shortened
 
 TOKENS = (
@@ -61,7 +61,7 @@ def cell(text: str) -> str:
     return f"'{shown}" if _FORMULA.match(shown) else shown
 
 
-def _cells(one: Partition) -> list[str | int]:
+def _cells(one: ReportRow) -> list[str | int]:
     return [
         cell(one.phase),
         cell(one.key),

@@ -11,7 +11,7 @@ import html
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from fanout.disk.report import Partition, Report
+from fanout.disk.report import Report, ReportRow
 from fanout.disk.report_json import iso
 from fanout.disk.report_md import DOUBT, price
 from fanout.disk.report_timeline import STYLE as TIMELINE
@@ -93,7 +93,7 @@ def _origin(report: Report) -> str:
     )
 
 
-def _missing(holes: Sequence[Partition]) -> str:
+def _missing(holes: Sequence[ReportRow]) -> str:
     if not holes:
         return ""
     rows = ((p.phase, p.key, p.kind or "", p.reason, p.attempts) for p in holes)
@@ -101,7 +101,7 @@ def _missing(holes: Sequence[Partition]) -> str:
     return f"<h2>Missing: {len(holes):,}</h2>\n" + _table(head, rows)
 
 
-def _doubtful(rows: Sequence[Partition]) -> str:
+def _doubtful(rows: Sequence[ReportRow]) -> str:
     if not rows:
         return ""
     head = ("phase", "key", "input, at most", "output, at most", "dollars, at most")
@@ -146,7 +146,7 @@ def _tokens(report: Report) -> str:
     return f"{table}<p>{text(report.throttles)}</p>{told}{again}"
 
 
-def _partitions(partitions: Iterable[Partition]) -> str:
+def _partitions(partitions: Iterable[ReportRow]) -> str:
     return _table(
         ("phase", "key", "status", "output", "reason", "attempts", "tokens"),
         (

@@ -9,8 +9,8 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from fanout.disk.plain import to_json
-from fanout.disk.report import Partition, PhaseSummary, Report
+from fanout.disk.jsonline import to_json
+from fanout.disk.report import PhaseSummary, Report, ReportRow
 from fanout.words.budgets import BudgetView
 
 FORMAT = 1
@@ -107,7 +107,7 @@ def _budget(view: BudgetView) -> dict[str, Any]:
     }
 
 
-def _partition(one: Partition) -> dict[str, Any]:
+def _partition(one: ReportRow) -> dict[str, Any]:
     return {
         "phase": one.phase,
         "key": one.key,

@@ -8,7 +8,7 @@ are escaped so that a table keeps its columns.
 import re
 from collections.abc import Iterable, Sequence
 
-from fanout.disk.report import Partition, Report
+from fanout.disk.report import Report, ReportRow
 from fanout.disk.report_json import iso
 from fanout.words.clean import clean
 from fanout.words.model import Usage
@@ -90,10 +90,10 @@ def _finish(report: Report) -> list[str]:
     return ["To finish it:", f"    {clean(report.finish)}"]
 
 
-def _missing(holes: Sequence[Partition]) -> list[str]:
+def _missing(holes: Sequence[ReportRow]) -> list[str]:
     if not holes:
         return []
-    by_kind: dict[str, list[Partition]] = {}
+    by_kind: dict[str, list[ReportRow]] = {}
     for hole in holes:
         by_kind.setdefault(hole.kind or "unknown", []).append(hole)
     parts = [f"## Missing: {len(holes):,}"]
@@ -111,7 +111,7 @@ def _missing(holes: Sequence[Partition]) -> list[str]:
     return parts
 
 
-def _doubtful(rows: Sequence[Partition]) -> list[str]:
+def _doubtful(rows: Sequence[ReportRow]) -> list[str]:
     """What calls that were cut or killed may have cost, row by row."""
     if not rows:
         return []
@@ -153,7 +153,7 @@ def _tokens(report: Report) -> str:
     )
 
 
-def _partitions(partitions: Iterable[Partition]) -> str:
+def _partitions(partitions: Iterable[ReportRow]) -> str:
     return _table(
         ("phase", "key", "status", "output or reason", "attempts", "tokens"),
         (

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from fanout.disk.files import write_atomic
+from fanout.disk.jsonline import to_json
 from fanout.disk.opening import open_ends
 from fanout.disk.payloads import Payloads
-from fanout.disk.plain import to_json
 from fanout.disk.reading import Where
 from fanout.errors import FanoutError
 from fanout.words.events import RowDone, RowMissing

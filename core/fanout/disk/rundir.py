@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from fanout.disk.files import DISK, Files, write_all, write_atomic
-from fanout.disk.plain import to_json
+from fanout.disk.jsonline import to_json
 from fanout.errors import UsageError
 
 MANIFEST = "manifest.json"

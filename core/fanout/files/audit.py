@@ -9,7 +9,7 @@ again, and takes no more than what is there.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fanout.disk.report import Partition
+from fanout.disk.report import ReportRow
 from fanout.errors import UsageError
 from fanout.files.outputs import OutputFolder, Problem, digest_of
 from fanout.words.model import RowId, Status
@@ -41,7 +41,7 @@ class Change:
         return f"{name} {_SAID[self.what]} since it was done"
 
 
-def moved(rows: Iterable[Partition], folder: str) -> list[Change]:
+def moved(rows: Iterable[ReportRow], folder: str) -> list[Change]:
     """Return the outputs below `folder` that are not as they were checked. Blocking.
 
     Whether one that was changed still fits its schema, only its script can tell.

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from fanout.decide.hollow import hollow, is_blank
-from fanout.disk.plain import DEPTH_MAX, is_too_deep
+from fanout.disk.jsonline import DEPTH_MAX, is_too_deep
 from fanout.errors import FanoutError, UsageError
 from fanout.files.safefile import (
     TEMPORARY_PREFIX,

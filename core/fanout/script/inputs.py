@@ -29,7 +29,7 @@ from typing import Any
 
 from fanout.decide.packing import Partition
 from fanout.errors import UsageError
-from fanout.script.plain import is_model, strict_json
+from fanout.script.jsonable import is_model, strict_json
 from fanout.script.results import NAMES_SHOWN, Done, Missing, Results
 from fanout.words.clean import well_formed
 from fanout.words.model import RowId

@@ -16,8 +16,8 @@ from fanout.decide.cutting import cut, equal
 from fanout.decide.packing import Partition, keys_of, numbered
 from fanout.decide.tokens import Kind, estimate_tokens
 from fanout.errors import UsageError
+from fanout.script.jsonable import strict_json
 from fanout.script.narrowing import Narrowing
-from fanout.script.plain import strict_json
 from fanout.script.records import Key, Made, level_of, name_of
 
 

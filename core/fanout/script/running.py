@@ -28,7 +28,7 @@ from fanout.errors import Incomplete, UsageError
 from fanout.script import loading
 from fanout.script.heartbeat import Heartbeat
 from fanout.script.idling import Idling
-from fanout.script.plain import jsonable
+from fanout.script.jsonable import jsonable
 from fanout.script.session import Session, make_current
 from fanout.script.sharing import ForcedExit, end_copy
 from fanout.words.clean import shortened

@@ -12,7 +12,7 @@ from typing import Any
 from fanout.decide.batching import BATCH, LIVE, POOL
 from fanout.decide.conversation import Conversation, new_bytes
 from fanout.decide.fingerprint import fingerprint
-from fanout.disk.plain import to_json
+from fanout.disk.jsonline import to_json
 from fanout.words.model import MissingKind, RowSpec
 from fanout.words.orders import AgentOrder
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from fanout.decide.hollow import hollow, is_blank
-from fanout.disk.plain import to_json
+from fanout.disk.jsonline import to_json
 from fanout.disk.reserve import no_room
 from fanout.errors import FanoutError
 from fanout.files.outputs import OutputFolder, Problem, encode_output

@@ -142,7 +142,7 @@ class Watchdog:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class StreamLimits:
     """The limits of one call, in the order of its stages."""
 
     connect: Limit
@@ -152,11 +152,11 @@ class Limits:
     plain: Limit
 
 
-def limits_of(timeouts: Timeouts, *, connects_seen: bool = True) -> Limits:
+def limits_of(timeouts: Timeouts, *, connects_seen: bool = True) -> StreamLimits:
     """Return the limits; where connecting is not seen, it shares the first byte's."""
     first = Limit("first-byte", timeouts.first_byte)
     together = Limit("first-byte", timeouts.connect + timeouts.first_byte)
-    return Limits(
+    return StreamLimits(
         connect=Limit("connect", timeouts.connect) if connects_seen else together,
         first_byte=first,
         idle=Limit("idle", timeouts.between_bytes),

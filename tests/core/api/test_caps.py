@@ -26,7 +26,7 @@ from core.api.wires import (
     stream,
 )
 from fanout.decide.admission.retry import classify
-from fanout.disk.plain import to_json
+from fanout.disk.jsonline import to_json
 from fanout.files.adapters import adapt
 from fanout.files.outputs import MAX_OUTPUT_BYTES, OutputFolder, Problem, Verified
 from fanout.files.safecall import MAX_BLOCKS, MAX_TEXT

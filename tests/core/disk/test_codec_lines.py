@@ -19,7 +19,7 @@ from fanout.disk.codec import (
     encode,
     encode_seal,
 )
-from fanout.disk.plain import DEPTH_MAX, TOO_DEEP
+from fanout.disk.jsonline import DEPTH_MAX, TOO_DEEP
 from fanout.testing.stories import Story
 from fanout.words.events import (
     PAYLOADS,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fanout.account import reach
+from fanout.access import reach
 from fanout.config import Config
 from fanout.decide.forecast.duration import Limit
 from fanout.disk.limits import AGE_MAX, FILE, keep_limits, read_limits
@@ -78,7 +78,7 @@ def test_a_simulated_account_has_its_profile(tmp_path: Path) -> None:
     config = Config(script=Path("a.py"), simulate=True, profile="start")
     from contextlib import ExitStack
 
-    from fanout.account import planned
+    from fanout.access import planned
 
     with ExitStack():
         known = known_of(config, planned(config, {}), tmp_path, 0.0)

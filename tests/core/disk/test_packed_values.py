@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fanout.decide.forecast.outlook import Going, Name
-from fanout.disk import plainly
+from fanout.disk import packed_values
 from fanout.disk.packed import packer
 from fanout.disk.recent import Recent, Spent
 from fanout.words.events import RowDone
@@ -28,7 +28,7 @@ A = RowId("audit", "a\u202e")
 
 
 def back(value: Any) -> Any:
-    return plainly.unpack(json.loads(json.dumps(plainly.pack(value))))
+    return packed_values.unpack(json.loads(json.dumps(packed_values.pack(value))))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_an_object_with_wiring_works_again() -> None:
 @pytest.mark.parametrize("value", [{1, 2}, Path("/x"), b"x", print, 1j], ids=repr)
 def test_a_stranger_is_refused(value: object) -> None:
     with pytest.raises(TypeError, match="cannot be packed"):
-        plainly.pack([value])
+        packed_values.pack([value])
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_stranger_is_refused(value: object) -> None:
 )
 def test_nothing_but_our_own_classes_is_looked_up(name: str) -> None:
     with pytest.raises(TypeError, match="is no"):
-        plainly.unpack(["object", name, {}])
+        packed_values.unpack(["object", name, {}])
 
 
 @pytest.mark.parametrize(

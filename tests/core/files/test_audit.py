@@ -2,19 +2,19 @@
 
 from pathlib import Path
 
-from fanout.disk.report import Partition
+from fanout.disk.report import ReportRow
 from fanout.files.audit import SHOWN_MAX, moved, sentences
 from fanout.files.outputs import OutputFolder
 from fanout.words.model import NO_USAGE
 
 
-def done(number: int, folder: OutputFolder, text: bytes = b"# text") -> Partition:
+def done(number: int, folder: OutputFolder, text: bytes = b"# text") -> ReportRow:
     name = f"{number}.md"
     return partition(number, name, folder.write(name, text).sha256)
 
 
-def partition(number: int, name: str, digest: str, status: str = "done") -> Partition:
-    return Partition(
+def partition(number: int, name: str, digest: str, status: str = "done") -> ReportRow:
+    return ReportRow(
         phase="p",
         key=f"k{number}",
         status=status,

@@ -10,8 +10,8 @@ from contextlib import suppress
 
 from fanout.words.commands import Answer, KeepBudget, Stop
 from fanout.words.snapshot import Snapshot
+from fanout_tui.command.handle import Handle
 from fanout_tui.command.say import warn
-from fanout_tui.command.transcripts import Handle
 from fanout_tui.view.ask import ask_spend
 
 YES = ("y", "yes")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fanout.account import OFFICIAL
+from fanout.access import OFFICIAL
 from fanout.config import DEFAULT_MODEL
 from fanout.errors import UsageError
 from fanout.words.prices import Prices

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fanout.account import own_clients_at, reach
+from fanout.access import own_clients_at, reach
 from fanout.decide.ended import finish_command, named
 from fanout.decide.ending import DEFECT, SCRIPT_RAISED, SIGNALS, UNASKED, USAGE
 from fanout.errors import UsageError
@@ -33,11 +33,11 @@ from fanout.words.model import Cause
 from fanout.words.snapshot import Snapshot
 from fanout.world.clock import Clock, SystemClock
 from fanout_tui.command.asking import Asker, can_ask
+from fanout_tui.command.handle import Handle
 from fanout_tui.command.lines import output_of
 from fanout_tui.command.options import Options
 from fanout_tui.command.say import problem, through, warn, write
 from fanout_tui.command.signals import Signals
-from fanout_tui.command.transcripts import Handle
 from fanout_tui.crash import harmless
 from fanout_tui.stdio import Stdio
 
@@ -62,7 +62,7 @@ class Ran:
 def run_command(options: Options, environ: Mapping[str, str]) -> int:
     """Run a script, or say what it would do; returns the exit code."""
     if options.config.dry:
-        from fanout_tui.command.planning import run_dry  # noqa: PLC0415
+        from fanout_tui.command.dryrun import run_dry  # noqa: PLC0415
 
         return run_dry(options, environ)
     return run_script(options, environ).code
@@ -116,7 +116,7 @@ def _run(
                 raises=screen and not config.yes,
             )
         )
-        handle = Handle(life.handle, place.folder, clock.awake)
+        handle = Handle(life.thread, place.folder, clock.awake)
         signals.attach(handle, plain=not screen, folder=place.folder)
         with (
             # From here on what the script prints, in whatever way, is a log line.
@@ -131,7 +131,7 @@ def _run(
                 screen = _show(handle, stdio, options, environ, life.may_import.set)
             life.may_import.set()
             # The screen was left: what is still to come is said in plain lines.
-            life.handle.close()
+            life.thread.close()
             if not screen:
                 asker = Asker(handle, stdio.terminal.source)
                 _say(handle, options, clock, asker)
@@ -232,7 +232,7 @@ def _say_of_trouble(before: tuple[str, str], snapshot: Snapshot) -> tuple[str, s
 
 def _await_end(life: Life, handle: Handle) -> None:
     for _ in range(round(STOP_SECONDS_MAX / POLL_SECONDS)):
-        if life.handle.wait(POLL_SECONDS) or handle.overdue():
+        if life.thread.wait(POLL_SECONDS) or handle.overdue():
             return
 
 
@@ -242,7 +242,7 @@ def _end(life: Life, handle: Handle, options: Options, tampered: str) -> Ran:
     `tampered` names what of the standard library the script has replaced.
     """
     snapshot = handle.latest()
-    if life.handle.error is not None:
+    if life.thread.error is not None:
         return _crashed(life, snapshot, tampered, options)
     if snapshot is None or snapshot.end is None:
         return _stuck(life, handle, snapshot)
@@ -261,11 +261,11 @@ def _end(life: Life, handle: Handle, options: Options, tampered: str) -> Ran:
     for text in written.problems:
         problem(text, f"write it later with: fanout-tui report {named(life.info)}")
     _say_what_is_wrong(life, snapshot.end.reason)
-    return Ran(snapshot.end.exit_code, snapshot, stuck=not life.handle.finished())
+    return Ran(snapshot.end.exit_code, snapshot, stuck=not life.thread.finished())
 
 
 def _say_what_is_wrong(life: Life, reason: str) -> None:
-    engine = life.handle.engine
+    engine = life.thread.engine
     stop = None if engine is None else engine.core.state.stop
     if stop is not None and stop.cause == UNASKED:
         problem(
@@ -285,7 +285,7 @@ def _stuck(life: Life, handle: Handle, snapshot: Snapshot | None) -> Ran:
         f"go on with: {finish_command(life.info)}",
     )
     code = SIGNALS.get(handle.stop_cause, DEFECT)
-    return Ran(code, snapshot, stuck=not life.handle.finished())
+    return Ran(code, snapshot, stuck=not life.thread.finished())
 
 
 def _never_began(life: Life, snapshot: Snapshot) -> bool:
@@ -315,7 +315,7 @@ def _crashed(
 ) -> Ran:
     """Say whose fault it was, and write what can still be written."""
     folder = life.info.folder
-    code, what = DEFECT, f"fanout-tui itself failed: {life.handle.error!r}"
+    code, what = DEFECT, f"fanout-tui itself failed: {life.thread.error!r}"
     if tampered:
         what = f"the script has replaced {tampered}, without which no run can go on"
         code = SCRIPT_RAISED
@@ -326,7 +326,7 @@ def _crashed(
         f"the details are in {folder}/crash.txt"
     )
     with suppress(OSError):
-        text = harmless(life.handle.trace)
+        text = harmless(life.thread.trace)
         Path(folder, "crash.txt").write_text(text, encoding="utf-8")
     if snapshot is not None and snapshot.end is not None:
         end = replace(snapshot.end, exit_code=code, cause=redact(what))

@@ -21,8 +21,8 @@ from types import FrameType, TracebackType
 from typing import Self
 
 from fanout.words.commands import Note, Stop
+from fanout_tui.command.handle import Handle
 from fanout_tui.command.say import Ended, warn
-from fanout_tui.command.transcripts import Handle
 
 STACKS = "stacks.txt"
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

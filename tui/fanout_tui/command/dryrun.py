@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fanout.account import NOWHERE, Access, own_clients_at, planned
+from fanout.access import NOWHERE, Access, own_clients_at, planned
 from fanout.decide.ending import (
     COMPLETE,
     DEFECT,
@@ -29,10 +29,10 @@ from fanout.script.loading import locate
 from fanout.version import VERSION
 from fanout.words.snapshot import Snapshot
 from fanout.world.clock import SystemClock
+from fanout_tui.command.handle import Handle
 from fanout_tui.command.options import Options
 from fanout_tui.command.say import problem, through, warn, write
 from fanout_tui.command.signals import Signals
-from fanout_tui.command.transcripts import Handle
 from fanout_tui.jsonlines import VERSION as FORM
 from fanout_tui.stdio import Stdio
 from fanout_tui.view.plan import plan_lines
@@ -67,14 +67,14 @@ def run_dry(options: Options, environ: Mapping[str, str]) -> int:
                 attended=False,
             )
         )
-        handle = Handle(life.handle, place.folder, clock.awake)
+        handle = Handle(life.thread, place.folder, clock.awake)
         signals.attach(handle, plain=True, folder=place.folder)
         with Stdio(handle.send) as stdio, through(stdio.out, stdio.err):
             life.before_end = stdio.drain
             life.start()
             while not handle.finished():
                 handle.wait(POLL_SECONDS)
-            life.handle.close()
+            life.thread.close()
         signals.over()
         return _said(life, handle.latest(), options, access)
 
@@ -83,9 +83,9 @@ def _said(
     life: Life, snapshot: Snapshot | None, options: Options, access: Access
 ) -> int:
     """Say what was found, and return the exit code."""
-    engine, end = life.handle.engine, life.script_end
-    if life.handle.error is not None or snapshot is None or engine is None:
-        warn(f"fanout-tui itself failed: {life.handle.error!r}; nothing was sent")
+    engine, end = life.thread.engine, life.script_end
+    if life.thread.error is not None or snapshot is None or engine is None:
+        warn(f"fanout-tui itself failed: {life.thread.error!r}; nothing was sent")
         return DEFECT
     if end is not None and isinstance(end.error, UsageError):
         problem(end.text, end.error.hint)
