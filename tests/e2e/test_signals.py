@@ -53,12 +53,12 @@ Engine._turn = stands_still
 WRITING = """
 import time
 import fanout_tui.command.running as running
-write_all = running.write_all
+write_all = running._write_all
 def slow(*given):
     running.warn("WRITING")
     time.sleep(2)
     return write_all(*given)
-running.write_all = slow
+running._write_all = slow
 """
 RUN = """
 import sys

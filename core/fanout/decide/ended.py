@@ -29,7 +29,7 @@ def ended(state: RunState, info: RunInfo) -> RunEnd | None:
         complete=event.complete,
         accepted=event.accepted,
         cause=cause,
-        reason=cause or _counted(state.counts),
+        reason=cause or _counted(state.counts, accepted=event.accepted),
         finish="" if event.complete else finish_command(info, options_to_finish(state)),
         result=_result(state),
     )
@@ -72,9 +72,10 @@ def _cause(state: RunState) -> str:
     return ""
 
 
-def _counted(counts: Counts) -> str:
+def _counted(counts: Counts, *, accepted: bool = False) -> str:
     if counts.missing:
-        return f"{counts.missing} of {counts.expected} partitions are missing"
+        text = f"{counts.missing} of {counts.expected} partitions are missing"
+        return f"{text}, within the stated tolerance" if accepted else text
     return f"{counts.done} of {counts.expected} partitions done"
 
 

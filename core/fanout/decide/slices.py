@@ -23,8 +23,17 @@ _STARTS = re.compile(
 _NAMED = re.compile(
     r"\s*(?:(?:export|public|private|protected|static|async|pub|default|abstract) )*"
     r"(?:def|class|fn|func|function|struct|impl|trait|interface|module|namespace|enum"
-    r"|type|package) +(?P<name>\w+)|#{1,6} +(?P<heading>.+)"
+    r"|type|package) +(?P<name>\w+)"
 )
+_PYTHON_NAMED = re.compile(
+    r"\s*(?:(?:async )?def +(?P<def>\w+) *[(\[]|class +(?P<class>\w+) *[:(\[]"
+    r"|type +(?P<type>\w+) *[=\[])"
+)
+"""Whole definitions: a docstring's prose may begin a line with `class` or `type`."""
+_HEADING = re.compile(r"#{1,6} +(?P<heading>.+)")
+"""In a text; elsewhere it is a comment, or an instruction to a compiler."""
+_PYTHON = (".py", ".pyi", ".pyw")
+_TEXTS = (".md", ".markdown", ".mdx", ".mkd", ".rmd", ".qmd", ".txt", ".rst", ".adoc")
 _WORDS = re.compile(r"\w+")
 _NAME_LENGTH = 40
 _LINES_BACK = 2_000
@@ -45,11 +54,13 @@ class Slice:
     """The definition or heading that it begins with or within; may be empty."""
 
 
-def slices(data: bytes, room: int) -> Iterator[Slice]:
+def slices(data: bytes, room: int, file: str = "") -> Iterator[Slice]:
     """Cut `data` into runs of lines of at most `room` bytes each.
 
-    A single line of more than `room` bytes is a slice of its own.
+    A single line of more than `room` bytes is a slice of its own. What may name a
+    slice, the suffix of `file` tells.
     """
+    kinds = _kinds(file.lower())
     lines = _lines(data)
     sizes = list(map(len, lines))
     offsets = [0, *accumulate(sizes)]
@@ -60,7 +71,7 @@ def slices(data: bytes, room: int) -> Iterator[Slice]:
             run.stop,
             offsets[run.start],
             data[offsets[run.start] : offsets[run.stop]],
-            _name(lines, run.start),
+            _name(lines, run.start, kinds),
         )
 
 
@@ -69,15 +80,22 @@ def count_lines(data: bytes) -> int:
     return data.count(b"\n") + (bool(data) and not data.endswith(b"\n"))
 
 
-def _name(lines: list[bytes], at: int) -> str:
+def _kinds(file: str) -> tuple[re.Pattern[str], ...]:
+    if file.endswith(_PYTHON):
+        return (_PYTHON_NAMED,)
+    return (_NAMED, _HEADING) if file.endswith(_TEXTS) else (_NAMED,)
+
+
+def _name(lines: list[bytes], at: int, kinds: Sequence[re.Pattern[str]]) -> str:
     if at == 0:
         return BEGIN
     # Decorators and comments stand before what they belong to.
     for line in lines[at : at + 3] + lines[max(0, at - _LINES_BACK) : at][::-1]:
-        found = _NAMED.match(line[:200].decode(errors="replace"))
-        if found:
-            words = _WORDS.findall(found["name"] or found["heading"])
-            return "-".join(words)[:_NAME_LENGTH]
+        text = line[:200].decode(errors="replace")
+        for kind in kinds:
+            if (found := kind.match(text)) and found.lastgroup:
+                words = _WORDS.findall(found[found.lastgroup])
+                return "-".join(words)[:_NAME_LENGTH]
     return ""
 
 

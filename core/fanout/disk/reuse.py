@@ -12,7 +12,7 @@ had taken over itself is not a second one: it counts only where the run that pai
 for it is gone.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,6 +41,8 @@ class Reuse:
         """What the agents of those runs have used."""
         self.runs: tuple[str, ...] = ()
         """Ids of the runs that were searched, the preferred first."""
+        self.elsewhere: Mapping[str, int] = {}
+        """Runs of the same script on other accounts, by account: they serve no row."""
         self.notes: list[str] = []
         """What was wrong with their journals."""
 
@@ -48,6 +50,12 @@ class Reuse:
     def results(self) -> int:
         """Results that nobody has taken yet."""
         return sum(map(len, self._results.values()))
+
+    @property
+    def held(self) -> Mapping[str, int]:
+        """Rows with results that nobody has taken yet, by phase."""
+        rows = {one.row for kept in self._results.values() for one in kept}
+        return Counter(row.phase for row in rows)
 
     @property
     def partials(self) -> int:
@@ -103,6 +111,7 @@ class Reuse:
         self._results.clear()
         self._partials.clear()
         self._asked.clear()
+        self.elsewhere = {}
         return self
 
     def add(self, harvests: Iterable[Harvest], *, only: str | None = None) -> None:
@@ -150,6 +159,7 @@ def find_reusable(
     `own`, nothing but that serves a row.
     """
     folders = []
+    elsewhere: Counter[str] = Counter()
     for folder in run_folders(runs):
         manifest = read_manifest(folder)
         if manifest is None or folder == current:
@@ -157,9 +167,12 @@ def find_reusable(
         same = (manifest.script, manifest.endpoint, manifest.simulated)
         if same == (script, endpoint, simulated):
             folders.append(folder)
+        elif manifest.script == script:
+            elsewhere[manifest.endpoint] += 1
     if current is not None:
         folders.append(current)
     reuse = Reuse()
+    reuse.elsewhere = {} if own else elsewhere
     harvests = []
     for folder in reversed(folders):
         harvest, tail = open_harvest(folder)

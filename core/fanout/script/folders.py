@@ -132,7 +132,7 @@ class Reader:
             )
             return
         room = bytes_within(self._max_tokens, kind)
-        made = [_piece(path, cut, size) for cut in slices(content.data, room)]
+        made = [_piece(path, cut, size) for cut in slices(content.data, room, path)]
         total = sum(piece.tokens for piece in made)
         self.notes.append(
             f"{path}: {total:,} tokens, more than {self._max_tokens:,}: "

@@ -60,8 +60,13 @@ class Earlier(Protocol):
         ...
 
     @property
-    def results(self) -> int:
-        """Results that nobody has taken yet."""
+    def held(self) -> Mapping[str, int]:
+        """Rows with results that nobody has taken yet, by phase."""
+        ...
+
+    @property
+    def elsewhere(self) -> Mapping[str, int]:
+        """Runs of the same script on other accounts, by account."""
         ...
 
     @property
@@ -105,8 +110,10 @@ class Lookup:
         self._earlier: Earlier | None = None
         self._digest = digest
         self._restore = restore
-        self.results = 0
-        """Results that there were before anybody took one."""
+        self.held: Mapping[str, int] = {}
+        """Rows with results, before anybody took one, by phase."""
+        self.elsewhere: Mapping[str, int] = {}
+        """Runs of the same script on other accounts."""
         self.experience: Experience | None = None
         """What agents of earlier runs have used."""
         # One result must not serve two rows, whichever thread asks.
@@ -119,7 +126,8 @@ class Lookup:
                 self._earlier = self._load()
                 self._loaded = True
                 if self._earlier is not None:
-                    self.results = self._earlier.results
+                    self.held = self._earlier.held
+                    self.elsewhere = self._earlier.elsewhere
                     self.experience = self._earlier.experience
             return [self._one(one) for one in wanted]
 

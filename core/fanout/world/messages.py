@@ -208,8 +208,10 @@ class LookedUp:
     """Earlier work was searched for these rows."""
 
     found: tuple[Found, ...]
-    earlier: int = 0
-    """Results that there were before anybody took one."""
+    held: Mapping[str, int] = field(default_factory=dict)
+    """Rows of which there are results, before anybody took one, by phase."""
+    elsewhere: Mapping[str, int] = field(default_factory=dict)
+    """Runs of the same script on other accounts."""
     experience: Experience | None = None
     """What agents of earlier runs have used."""
 

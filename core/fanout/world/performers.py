@@ -73,7 +73,9 @@ class Performers:
     async def _look_up(self, works: Sequence[Sought]) -> None:
         found = await self._threads(self._lookup.find, works)
         known = self._lookup
-        self._core.put(LookedUp(tuple(found), known.results, known.experience))
+        self._core.put(
+            LookedUp(tuple(found), known.held, known.elsewhere, known.experience)
+        )
 
     def restore(self, work: Work, found: Found) -> None:
         """Try again to put a finished output in place; ends in `LookedUp`."""

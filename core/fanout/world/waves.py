@@ -55,6 +55,8 @@ class Waves:
         """What a dry run has found."""
         self._announcer = Announcer()
         self._released: set[RowId] = set()
+        self._again: dict[RowId, RunsAgain] = {}
+        """Of rows that may yet be not selected."""
         self._parked: Parked = {}
         self._looking = 0
         self._stirs = 0
@@ -82,18 +84,26 @@ class Waves:
         self._looking -= len(message.found)
         if message.experience is not None:
             self._core.outlook.earlier = message.experience
-        self._announcer.tally.held = max(self._announcer.tally.held, message.earlier)
+        tally = self._announcer.tally
+        tally.held = message.held or tally.held
+        tally.elsewhere = message.elsewhere or tally.elsewhere
         self.stir()
 
     def found(self, found: Found, *, kept: bool = False) -> None:
         """What earlier work there was for a row, and whether its turns are kept."""
-        self._announcer.found(done=found.done, kept=kept, again=found.again)
+        row, why = found.row, found.again
+        self._announcer.found(row, done=found.done, kept=kept, again=why)
         if found.done:
             self._until = self._core.durable_seq
-        elif found.again and not kept:
-            self._core.record(
-                RunsAgain(row=found.row, why=found.again, detail=found.detail)
-            )
+        elif why and not kept:
+            self._again[row] = RunsAgain(row=row, why=why, detail=found.detail)
+            if row in self._released:
+                self._run_again(row)
+
+    def _run_again(self, row: RowId) -> None:
+        """It is known by now that the row is to run: say why it does so again."""
+        if (said := self._again.pop(row, None)) is not None:
+            self._core.record(said)
 
     def quiet(self, message: Quiet) -> None:
         """The script waits."""
@@ -151,6 +161,8 @@ class Waves:
         core = self._core
         parked, self._parked = self._parked, {}
         parked = self._selected(parked)
+        for row in parked:
+            self._run_again(row)
         limits = limits_of(core, self._planning.known())
         whole = forecast(core.outlook, limits, core.clock.wall())
         wave = forecast(core.outlook.only(parked), limits)
@@ -200,6 +212,7 @@ class Waves:
         refused = [row for row in parked if row not in chosen]
         for row in refused:
             self._refused.add(row)
+            self._announcer.withdrawn(row)
             self.end(row, MissingKind.STOPPED, self._selection.reason(row))
         if refused:
             text = (

@@ -23,7 +23,14 @@ from fanout.decide.forecast.forecast import forecast
 from fanout.decide.forecast.outlook import Experience, Outlook
 from fanout.decide.forecast.prior import Kind, guess
 from fanout.decide.forecast.sample import Sample, Use, used
-from fanout.decide.forecast.say import Tally, figures, first_wave, minutes, tokens
+from fanout.decide.forecast.say import (
+    Tally,
+    figures,
+    first_wave,
+    in_vain,
+    minutes,
+    tokens,
+)
 from fanout.words.ahead import Forecasted, Foreseen
 from fanout.words.events import (
     CallAnswered,
@@ -441,7 +448,7 @@ def test_a_resume_says_what_it_reuses_and_why_the_rest_runs_again() -> None:
     told = learned(usage=Usage(30_000, 0))
     for number in range(6):
         told.ask(f"n{number}")
-    tally = Tally(reused=96, kept=2, new=1, again={"its inputs changed": 3}, held=98)
+    tally = Tally(reused=96, kept=2, new=1, again={"its inputs changed": 3})
     said = first_wave(tally, told.see())
     assert said.startswith("reuses 96, will run 6, about 180k tokens")
     assert said.endswith(
@@ -452,11 +459,14 @@ def test_a_resume_says_what_it_reuses_and_why_the_rest_runs_again() -> None:
 def test_nothing_reused_of_much_is_said_loudly() -> None:
     told = Told()
     told.ask("a")
-    tally = Tally(again={"its prompt changed": 1}, held=96)
+    (phase,) = {one.phase for one in told.see().phases}
+    tally = Tally(again={"its prompt changed": 1}, held={phase: 96, "later": 1})
     said = first_wave(tally, told.see())
     assert said.startswith("NOTHING IS REUSED of the 96 results")
     assert said.endswith(": 1 because its prompt changed")
-    assert not Tally(new=1).in_vain
+    assert f"of the 96 results that earlier work left in {phase}:" in said
+    assert not in_vain(Tally(new=1), told.see())
+    assert not in_vain(Tally(new=1, held={"later": 1}), told.see())
 
 
 @pytest.mark.parametrize(

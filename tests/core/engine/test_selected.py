@@ -5,6 +5,7 @@ from pathlib import Path
 from core.engine.bench import Bench, order
 from core.engine.test_waves import Kept, api
 from fanout.decide.selection import Selection
+from fanout.words.ahead import Forecasted
 from fanout.words.commands import Requeue
 from fanout.words.events import Noted
 from fanout.words.model import MissingKind, RowId, Status
@@ -53,6 +54,20 @@ def test_earlier_work_is_taken_whatever_is_selected(tmp_path: Path) -> None:
     bench.run()
     assert bench.state.rows[RowId("main", "k4")].status is Status.DONE
     assert len(bench.api.bodies) == 1
+
+
+def test_why_rows_run_again_counts_those_that_will_run(tmp_path: Path) -> None:
+    earlier = Kept(again="it was missing: stopped")
+    bench = Bench(
+        api(), tmp_path, earlier=earlier, selection=Selection(only=("main/k[12]",))
+    )
+    bench.schedule(*(order(f"k{n}") for n in range(6)))
+    bench.returns()
+    bench.run()
+    said = [e for e in bench.journal.events if isinstance(e, Forecasted)]
+    assert said[0].again == {"it was missing: stopped": 2}
+    assert "2 because they were missing: stopped" in said[0].text
+    assert set(bench.state.again) == {RowId("main", "k1"), RowId("main", "k2")}
 
 
 def test_a_pattern_without_rows_is_said_and_none_with_any_is_a_mistake(

@@ -25,7 +25,9 @@ class Kept:
     def __init__(self, *keys: str, again: str = "", results: int | None = None) -> None:
         self.keys = set(keys)
         self.why = again
-        self.results = len(keys) if results is None else results
+        count = len(keys) if results is None else results
+        self.held = {"main": count} if count else {}
+        self.elsewhere: dict[str, int] = {}
         self.experience = Experience()
 
     def take(self, fingerprint: str, key: str) -> Any:
@@ -114,6 +116,31 @@ def test_nothing_reused_of_a_run_that_holds_much_is_a_warning(tmp_path: Path) ->
     assert "NOTHING IS REUSED of the 96 results" in first.text
     levels = [line.level for line in bench.core.shown.log if line.text == first.text]
     assert levels == ["warning"]
+
+
+def test_results_of_phases_that_are_still_to_come_are_no_loss(tmp_path: Path) -> None:
+    earlier = Kept("sum")
+    earlier.held = {"summary": 1}
+    bench = Timed(api(), tmp_path, earlier=earlier)
+    bench.schedule(order("k0"))
+    bench.at(5.0, lambda: bench.schedule(order("sum", "summary")))
+    bench.at(9.0, bench.returns)
+    bench.run()
+    first, second = told(bench)
+    assert first.text.endswith("1 new: no earlier row has its key")
+    assert not first.warns
+    assert second.text.startswith("reuses 1 more")
+
+
+def test_earlier_work_on_another_account_is_named(tmp_path: Path) -> None:
+    earlier = Kept()
+    earlier.elsewhere = {"simulated:demo": 2}
+    bench = Timed(api(), tmp_path, earlier=earlier)
+    bench.schedule(order("k0"))
+    bench.returns()
+    bench.run()
+    (first,) = told(bench)
+    assert "; 2 earlier runs on simulated:demo: of another account" in first.text
 
 
 def test_all_reused_is_said_too(tmp_path: Path) -> None:

@@ -211,3 +211,31 @@ def test_estimates_count_bytes_and_never_fall_with_more(text, kind) -> None:
         estimate_tokens(room, kind) <= len(data) + 1 < estimate_tokens(room + 1, kind)
     )
     assert estimate_tokens(3300, "code") == 1000
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "named"),
+    [
+        ("a.py", "# that a program can't change them in a pass", ""),
+        ("a.py", "    type that a program cannot change", ""),
+        ("a.py", "    class of things, see below", ""),
+        ("a.py", "    def name says", ""),
+        ("a.py", "class Parser(Base):", "Parser"),
+        ("a.py", "    class Inner:", "Inner"),
+        ("a.pyi", "    async def read[T](self) -> T: ...", "read"),
+        ("a.py", "type Pair[T] = tuple[T, T]", "Pair"),
+        ("a.c", "# include <stdio.h>", ""),
+        ("a.go", "type Reader interface {", "Reader"),
+        ("a.rs", "pub fn read<T>() {", "read"),
+        ("a.md", "## How it reads", "How-it-reads"),
+        ("NOTES.TXT", "# Read me", "Read-me"),
+    ],
+)
+def test_what_names_a_slice_is_a_definition_or_a_heading(
+    file: str, line: str, named: str
+) -> None:
+    """And not what a comment or a docstring says."""
+    # The second slice begins at this line: it stands alone after a blank one.
+    text = "x\n" * 30 + "\n" + line + "\n" + "y\n" * 25
+    cut = list(slices(text.encode(), 90, file))
+    assert {part.name for part in cut} - {"start", ""} == ({named} if named else set())

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fanout.disk.rundir import find_run
 from fanout.disk.runs import (
+    INCOMPLETE,
     RunSummary,
     check_deletable,
     delete_run,
@@ -73,6 +74,8 @@ def _columns(run: RunSummary) -> tuple[str, ...]:
     usage = run.totals.useful + run.totals.wasted
     when = datetime.fromtimestamp(run.last_at).astimezone()
     state = f"{run.state} (simulated)" if run.simulated else run.state
+    if run.accepted:
+        state = state.replace(INCOMPLETE, f"{INCOMPLETE}, accepted")
     if run.damaged:
         state += ", damaged"
     return (

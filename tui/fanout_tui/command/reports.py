@@ -3,19 +3,24 @@
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryFile
 
+from fanout.decide.ending import COMPLETE, SCRIPT_RAISED
 from fanout.disk.checkpointing import write_checkpoint
 from fanout.disk.files import write_atomic
 from fanout.disk.report import Report, from_snapshot, held_against
 from fanout.disk.report_write import FORMATS, report_of, write_report
 from fanout.disk.results import write_results
-from fanout.errors import FanoutError
+from fanout.errors import FanoutError, UsageError
 from fanout.files.audit import Change, moved, sentences
 from fanout.words.snapshot import Snapshot
 from fanout.world.clock import SystemClock
 from fanout_tui.command.say import write_raw
+
+UNWRITTEN = SCRIPT_RAISED
+"""Exit code of a run that went well but for a report that was asked for."""
 
 ALWAYS = ("report.json", "report.md")
 """Written into the run's folder at every end."""
@@ -29,10 +34,31 @@ def export(snapshot: Snapshot, paths: Sequence[str]) -> list[str]:
     return [_write(report, path) or f"wrote {path}" for path in wanted]
 
 
+def check_writable(paths: Sequence[Path]) -> None:
+    """Raise `UsageError` for a report that could not be written where it is wanted."""
+    for path in paths:
+        if path.is_dir():
+            raise UsageError(
+                f"the report cannot be written to {path}: it is a folder",
+                hint="name a file in it",
+            )
+        try:
+            with TemporaryFile(dir=path.parent):
+                pass
+        except OSError as error:
+            raise UsageError(
+                f"the report cannot be written to {path}: {error.strerror or error}",
+                hint="nothing was sent; name a file in a folder that is there and "
+                "can be written",
+            ) from error
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """What could be written at the end of a life."""
 
+    snapshot: Snapshot
+    """The life's end, with its exit code as it is after that."""
     reports: list[Path]
     """What people are told of: what they asked for, else the one to read."""
     problems: list[str]
@@ -41,11 +67,19 @@ class Written:
 
 
 def write_all(snapshot: Snapshot, asked: Sequence[Path]) -> Written:
-    """Write everything that is due at the end of a life."""
-    report, changes = _seen(snapshot)
+    """Write everything that is due at the end of a life.
+
+    What was asked for and cannot be written is no success.
+    """
     folder = Path(snapshot.run.folder)
-    paths = [*asked, *(folder / name for name in ALWAYS)]
-    problems = [said for path in paths if (said := _write(report, path))]
+    report, changes = _seen(snapshot)
+    failed = {path: said for path in asked if (said := _write(report, path))}
+    if failed:
+        snapshot = _failed(snapshot, next(iter(failed.values())))
+        report = _beside(from_snapshot(snapshot, generated_at=snapshot.at), changes)
+    problems = list(failed.values())
+    always = [folder / name for name in ALWAYS]
+    problems += [said for path in always if (said := _write(report, path))]
     with suppress(OSError):  # without one the next look at the run takes longer
         write_checkpoint(folder)
     try:
@@ -54,10 +88,19 @@ def write_all(snapshot: Snapshot, asked: Sequence[Path]) -> Written:
             write_atomic(folder / "result.json", _result(snapshot.end.result))
     except OSError as error:
         problems.append(f"cannot write the results: {error.strerror or error}")
-    shown = asked or [folder / ALWAYS[1]]
-    return Written(
-        [path for path in shown if path.exists()], problems, sentences(changes)
-    )
+    shown = [path for path in asked if path not in failed]
+    if len(shown) < len(asked) or not asked:
+        shown += [path for path in always[1:] if path.exists()]
+    return Written(snapshot, shown, problems, sentences(changes))
+
+
+def _failed(snapshot: Snapshot, why: str) -> Snapshot:
+    """Return the end of a life that did all but what was asked of it last."""
+    end = snapshot.end
+    if end is None or end.exit_code != COMPLETE:
+        return snapshot
+    end = replace(end, exit_code=UNWRITTEN, reason=f"{end.reason}; {why}")
+    return replace(snapshot, end=end)
 
 
 def print_report(folder: Path, form: str) -> None:

@@ -76,6 +76,7 @@ def run_script(
 ) -> Ran:
     """Run it to its end. Raises `UsageError` before anything was sent."""
     hide_all(environ)
+    _check_reports(options.config.reports)
     ran = _run(options, environ, account)
     if ran.stuck:
         for stream in (sys.stdout, sys.stderr):
@@ -145,6 +146,13 @@ def _export(snapshot: Snapshot, paths: Sequence[str]) -> list[str]:
     from fanout_tui.command.reports import export  # noqa: PLC0415
 
     return export(snapshot, paths)
+
+
+def _check_reports(asked: Sequence[Path]) -> None:
+    if asked:
+        from fanout_tui.command.reports import check_writable  # noqa: PLC0415  as above
+
+        check_writable(asked)
 
 
 def _write_all(snapshot: Snapshot, asked: Sequence[Path]) -> "Written":
@@ -249,19 +257,21 @@ def _end(life: Life, handle: Handle, options: Options, tampered: str) -> Ran:
     if _never_began(life, snapshot):
         return Ran(USAGE, snapshot)
     written = _write_all(snapshot, options.config.reports)
+    snapshot, end = written.snapshot, written.snapshot.end
+    assert end is not None, "it has ended"
     if not options.json:
         from fanout_tui.summary import summary  # noqa: PLC0415
 
         _traceback(life)
         write(summary(snapshot, written.reports))
-        if snapshot.end.result:
-            write(snapshot.end.result)
+        if end.result:
+            write(end.result)
     for text in written.notes:
         problem(text)
     for text in written.problems:
         problem(text, f"write it later with: fanout-tui report {named(life.info)}")
-    _say_what_is_wrong(life, snapshot.end.reason)
-    return Ran(snapshot.end.exit_code, snapshot, stuck=not life.thread.finished())
+    _say_what_is_wrong(life, end.reason)
+    return Ran(end.exit_code, snapshot, stuck=not life.thread.finished())
 
 
 def _say_what_is_wrong(life: Life, reason: str) -> None:

@@ -5,9 +5,10 @@ not heard of, or a tenth more than what was said; rows that trickle in one by on
 counted, and said with the next.
 """
 
-from fanout.decide.forecast.say import Tally, first_wave, later_wave
+from fanout.decide.forecast.say import Tally, first_wave, in_vain, later_wave
 from fanout.words.ahead import Forecasted
 from fanout.words.forecast import Forecast
+from fanout.words.model import RowId
 
 WORTH_SAYING = 0.1
 """Share of what was said before."""
@@ -27,23 +28,38 @@ class Announcer:
         """What was not said yet."""
         self._said = 0.0
         self._phases: set[str] = set()
+        self._causes: dict[RowId, tuple[bool, str]] = {}
+        """Of rows that nothing was said of yet: turns are kept; why they run again."""
 
     @property
     def unsaid(self) -> bool:
         """Rows were served by earlier work, and nobody was told so."""
         return self.tally.reused > 0
 
-    def found(self, *, done: bool, kept: bool, again: str) -> None:
+    def found(self, row: RowId, *, done: bool, kept: bool, again: str) -> None:
         """What earlier work there was for one row."""
+        if done:
+            self.tally.reused += 1
+            self._all.reused += 1
+            return
+        self._causes[row] = (kept, again)
+        self._count(kept, again, 1)
+
+    def withdrawn(self, row: RowId) -> None:
+        """The row does not run after all."""
+        if (cause := self._causes.pop(row, None)) is not None:
+            self._count(*cause, -1)
+
+    def _count(self, kept: bool, again: str, by: int) -> None:
         for tally in (self.tally, self._all):
-            if done:
-                tally.reused += 1
-            elif kept:
-                tally.kept += 1
+            if kept:
+                tally.kept += by
             elif again:
-                tally.again[again] = tally.again.get(again, 0) + 1
+                tally.again[again] = tally.again.get(again, 0) + by
+                if not tally.again[again]:
+                    del tally.again[again]
             else:
-                tally.new += 1
+                tally.new += by
 
     def wave(self, wave: Forecast, whole: Forecast, now: float) -> Forecasted | None:
         """Take in a wave; return what is to be said, or None.
@@ -74,7 +90,8 @@ class Announcer:
 
     def _say(self, *, first: bool) -> Forecasted:
         tally, wave = self.tally, self._wave
-        self.tally = Tally(held=tally.held)
+        self.tally = Tally(held=tally.held, elsewhere=tally.elsewhere)
+        self._causes.clear()
         self._wave = Forecast()
         self._phases |= {one.phase for one in self.known.phases}
         self._said = self.known.tokens.total.expected
@@ -89,7 +106,7 @@ class Announcer:
             again=dict(self._all.again),
             figures=self.known.as_dict(),
             text=text,
-            warns=first and bool(wave.rows) and tally.in_vain,
+            warns=first and bool(wave.rows) and bool(in_vain(tally, self.known)),
         )
 
 

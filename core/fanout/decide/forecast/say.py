@@ -25,13 +25,10 @@ class Tally:
     new: int = 0
     again: dict[str, int] = field(default_factory=dict)
     """Run again although they are known, by why."""
-    held: int = 0
-    """Results that earlier runs hold."""
-
-    @property
-    def in_vain(self) -> bool:
-        """There is earlier work, these rows are known to it, and none is served."""
-        return self.held > 0 and not self.reused and not self.kept
+    held: Mapping[str, int] = field(default_factory=dict)
+    """Rows of which earlier runs hold results, by phase."""
+    elsewhere: Mapping[str, int] = field(default_factory=dict)
+    """Earlier runs of the same script on other accounts, which serve no row."""
 
 
 def tokens(count: float) -> str:
@@ -118,7 +115,33 @@ def why(tally: Tally) -> str:
         parts.append(f"{tally.kept} {verb} kept turns")
     if tally.new and (parts or tally.reused):
         parts.append(f"{tally.new} new")
+    elif tally.new and tally.held:
+        parts.append(f"{tally.new} new: no earlier row has {_their(tally.new)}")
     return ", ".join(parts)
+
+
+def _their(count: int) -> str:
+    return "its key" if count == 1 else "their keys"
+
+
+def in_vain(tally: Tally, seen: Forecast) -> int:
+    """Count the earlier results in these phases of which none is served; 0 else."""
+    if tally.reused or tally.kept:
+        return 0
+    return sum(tally.held.get(one.phase, 0) for one in seen.phases)
+
+
+def _on_others(tally: Tally) -> str:
+    """Say that there is earlier work on another account; empty where there is more."""
+    if tally.held or tally.reused or not tally.elsewhere:
+        return ""
+    names = list(tally.elsewhere)
+    where = ", ".join(names[:CAUSES_SHOWN])
+    if len(names) > CAUSES_SHOWN:
+        where += f" and {len(names) - CAUSES_SHOWN} more"
+    count = sum(tally.elsewhere.values())
+    runs = "1 earlier run" if count == 1 else f"{count:,} earlier runs"
+    return f"; {runs} on {where}: of another account nothing is reused"
 
 
 def because(cause: str, count: int) -> str:
@@ -135,13 +158,15 @@ def first_wave(tally: Tally, seen: Forecast) -> str:
         return f"reuses {tally.reused}, nothing else to run so far"
     causes = why(tally)
     causes = f": {causes}" if causes else ""
-    if tally.in_vain:
+    if held := in_vain(tally, seen):
+        phases = ", ".join(one.phase for one in seen.phases if one.phase in tally.held)
         return (
-            f"NOTHING IS REUSED of the {tally.held:,} results that earlier work left: "
-            f"will run {seen.rows:,}, {figures(seen)}{causes}"
+            f"NOTHING IS REUSED of the {held:,} results that earlier work left in "
+            f"{phases}: will run {seen.rows:,}, {figures(seen)}{causes}"
         )
     head = f"reuses {tally.reused:,}, " if tally.reused or tally.held else ""
-    return f"{head}will run {seen.rows:,}, {figures(seen)}{causes}"
+    others = _on_others(tally)
+    return f"{head}will run {seen.rows:,}, {figures(seen)}{causes}{others}"
 
 
 def later_wave(tally: Tally, wave: Forecast, known: Forecast) -> str:
