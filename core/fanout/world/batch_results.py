@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fanout.decide.admission.retry import Verdict, classify
 from fanout.decide.batching import PRICE, TRIES_MAX, Unanswered, read_result
 from fanout.decide.budget import Purses
-from fanout.decide.losses import failed
+from fanout.decide.losses import estimated, failed, is_told
 from fanout.decide.open_batches import Member
 from fanout.words.batched import CallSettled
 from fanout.words.clean import well_formed
@@ -23,6 +23,7 @@ from fanout.world.batch_held import Held
 from fanout.world.batch_line import name_of
 from fanout.world.core import Core
 from fanout.world.models import Models
+from fanout.world.reckoning import Reckoning
 from fanout.world.request import Request
 
 NO_RESULT = "the batch ended, and its results do not have this request"
@@ -37,6 +38,7 @@ class BatchResults:
         *,
         purse: Purses,
         models: Models,
+        reckoning: Reckoning,
         on_account: Callable[[str], None],
         again: Callable[[Request], None],
     ) -> None:
@@ -44,6 +46,7 @@ class BatchResults:
         self._core = core
         self._purse = purse
         self._models = models
+        self._reckoning = reckoning
         self._on_account = on_account
         self._again = again
         self._failures: Counter[RowId] = Counter()
@@ -99,15 +102,7 @@ class BatchResults:
 
     def _answered(self, request: Request, call: int, outcome: Answered) -> None:
         core = self._core
-        core.estimator.learn(
-            model=request.model,
-            phase=request.row.phase,
-            turn=request.turn,
-            new_bytes=request.new_bytes,
-            known_input=request.known_input,
-            cached=0,
-            usage=outcome.usage,
-        )
+        outcome = self._reckoning.of(request, outcome, cached=0)
         if call in self._charged:
             self._charged.discard(call)
         else:
@@ -191,7 +186,10 @@ class BatchResults:
         answered = isinstance(outcome, Answered)
         if isinstance(outcome, Broken):
             return
-        usage = outcome.usage if isinstance(outcome, Answered) else NO_USAGE
+        usage = NO_USAGE
+        if isinstance(outcome, Answered):
+            told = is_told(outcome.usage)
+            usage = outcome.usage if told else estimated(member.need, outcome)
         self._purse.resolve(member.row, call)
         if call not in self._charged:
             self._purse.charge(member.row, member.model, usage, share=PRICE)

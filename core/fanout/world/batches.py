@@ -87,6 +87,7 @@ class Batches:
             core,
             purse=budgets.purses,
             models=calls.models,
+            reckoning=calls.reckoning,
             on_account=on_account,
             again=self.gather,
         )

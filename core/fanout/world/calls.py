@@ -28,6 +28,7 @@ from fanout.world.core import Core
 from fanout.world.messages import Came, InputKnown, Opened, Progressed
 from fanout.world.models import Models
 from fanout.world.reaching import Reaching
+from fanout.world.reckoning import Reckoning
 from fanout.world.request import Request, Sender
 from fanout.world.showing import Showing
 from fanout.world.watching import Watching
@@ -76,6 +77,7 @@ class Calls:
         self._flying: dict[int, _Flying] = {}
         self._spacing: AsyncLimiter | None = None
         self.models = Models()
+        self.reckoning = Reckoning(core)
         self.reaching = Reaching(core)
 
     @property
@@ -299,15 +301,7 @@ class Calls:
 
     def _answered(self, message: Came, request: Request, outcome: Answered) -> None:
         assert request.need is not None
-        self._core.estimator.learn(
-            model=request.model,
-            phase=request.row.phase,
-            turn=request.turn,
-            new_bytes=request.new_bytes,
-            known_input=request.known_input,
-            cached=request.cached,
-            usage=outcome.usage,
-        )
+        outcome = self.reckoning.of(request, outcome, cached=request.cached)
         request.show(self._core.estimator.paths, outcome, self._core.clock.now())
         self._purse.charge(request.row, request.model, outcome.usage)
         self.models.answered(request.model)

@@ -205,7 +205,11 @@ def test_a_result_that_makes_no_sense_ends_its_row_alone(
     status = life.status()
     if field == "usage":
         assert set(status.values()) == {"done"}
-        assert life.state.totals.useful == Usage(200, 40)
+        # Two are told, the third is about as long.
+        useful = life.state.totals.useful
+        assert useful.output_tokens > 40
+        assert 200 < useful.input_tokens < 1_000
+        assert "are estimates" in life.notes()
         return
     assert sorted(status.values()) == ["done", "done", "missing"]
     (reason,) = (r for r in reasons(life) if r)
