@@ -46,7 +46,7 @@ def _planned(state: RunState, at: float, event: BatchPlanned) -> None:
     # One that turned out not to be there is planned once more.
     if batch is None or batch.id:
         raise IllegalEvent("(batch)", f"number {event.batch}", event)
-    batch.planned_at, batch.size = at, event.count
+    batch.planned_at, batch.size, batch.run = at, event.count, state.run
 
 
 def _opened(state: RunState, _at: float, event: BatchOpened) -> None:

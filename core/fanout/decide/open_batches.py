@@ -55,6 +55,8 @@ class OpenBatch:
     ended: bool = False
     size: int = 0
     """Requests it was planned with."""
+    run: str = ""
+    """What the run was called then: its requests have their names by that."""
     members: dict[int, Member] = field(default_factory=dict)
     """Those without an answer yet, by call."""
 

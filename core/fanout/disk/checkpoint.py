@@ -178,6 +178,8 @@ class Checkpoint:
             if wanted.index:
                 results, talks = self._items("results"), self._items("talks")
                 unpack_harvest(fold.harvest, results, talks)
+                known = fold.state if wanted.state else unpack_facts(facts["facts"])[0]
+                fold.harvest.known_as(known.run)
                 unpack_asked(fold.harvest, self._items("asked"))
                 (outlook,) = self._items("outlook")
                 fold.harvest.outlook = packed_values.unpack(outlook)

@@ -191,6 +191,8 @@ class Harvest:
     def __init__(self, run: str, source: Source) -> None:
         """`source` is where the records stand."""
         self.run = run
+        self._names = {run}
+        """What it was called in any life: its folder may have been renamed."""
         self.inherited: list[Base] = []
         """What other runs had kept and this one has gone on with."""
         self.results: dict[RowId, list[Reusable]] = {}
@@ -218,6 +220,10 @@ class Harvest:
             RowMissing: self._missing,
             RowRequeued: self._requeued,
         }
+
+    def known_as(self, run: str) -> None:
+        """Its folder has had this name, too."""
+        self._names.add(run)
 
     def take_in(self, record: Record, where: Where) -> None:
         """Learn from one record, which stands there."""
@@ -261,6 +267,7 @@ class Harvest:
 
     def _life(self, event: LifeStarted, _where: Where) -> None:
         self.killed()
+        self.known_as(event.run)
         for row in list(self.open):
             self._leave(row)
         if event.fresh:
@@ -298,7 +305,7 @@ class Harvest:
             return
         partial.steps = [where]
         partial.turns = turns_in(event.entries)
-        if event.source != self.run:
+        if event.source not in self._names:
             partial.base = (event.source, partial.fingerprint, event.row.key)
             self.inherited.append(partial.base)
             return
@@ -336,7 +343,7 @@ class Harvest:
         if partial is None:
             return
         self.left.pop((event.row, partial.fingerprint), None)
-        if event.reused_from == self.run:
+        if event.reused_from in self._names:
             return
         self.results[event.row].append(
             Reusable(

@@ -105,10 +105,9 @@ class BatchWatch:
 
     def _names(self, held: Held) -> dict[str, int]:
         known = self.known(held)
-        run = self._core.state.run
         if known is None:
             return {}
-        return {custom_id(run, m.row, c): c for c, m in known.members.items()}
+        return {custom_id(known.run, m.row, c): c for c, m in known.members.items()}
 
     # -- handing in ----------------------------------------------------------
 

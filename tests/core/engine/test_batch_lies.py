@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from core.engine.test_batches import Life, once, say
+from fanout.decide.batching import custom_id
 from fanout.simulator.batches import Batch
 from fanout.testing.batching_api import BatchingApi
+from fanout.words.events import CallAdmitted, LifeStarted, Record
 from fanout.words.model import Usage
 
 
@@ -216,6 +218,41 @@ def test_a_result_that_makes_no_sense_ends_its_row_alone(
     assert reason.startswith("in 3 batches: failed: what came is no answer")
     # Each of the three was paid for as far as anybody knows.
     assert life.state.totals.in_doubt.output_tokens == 3 * 8_192
+
+
+def test_a_run_that_was_renamed_finds_its_batch(tmp_path: Path) -> None:
+    """By the names that its requests were given, not by those they would have now."""
+    for lost in (True, False):
+        api = LyingApi()
+        if lost:
+            api.faults["create"] = _queue("after")
+        life = Life(api, tmp_path)
+        taken = "BatchPlanned" if lost else "BatchOpened"
+        records = life.live(
+            life.ask(5),
+            kill_when=lambda: bool(api.handed_in) and life.journal_has(taken),  # noqa: B023
+        )
+        first = next(r for r in records if isinstance(r.event, LifeStarted))
+        was = replace(first.event, run="another-name")
+        for batch in api.handed_in:
+            renamed(batch, first.event.run, "another-name", records)
+        records = [replace(r, event=was) if r is first else r for r in records]
+        again = Life(api, tmp_path, records)
+        again.live(again.ask(5))
+        assert set(again.status().values()) == {"done"}
+        assert len(api.handed_in) == 1
+        once(api)
+
+
+def renamed(batch: Batch, now: str, was: str, records: list[Record]) -> None:
+    """Have a batch's requests named as the run under its earlier name did."""
+    calls = [r.event for r in records if isinstance(r.event, CallAdmitted)]
+    names = {
+        custom_id(now, call.row, call.call): custom_id(was, call.row, call.call)
+        for call in calls
+    }
+    for item in batch.items:
+        item.custom_id = names[item.custom_id]
 
 
 def test_results_given_twice_count_once(tmp_path: Path) -> None:
