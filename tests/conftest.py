@@ -44,26 +44,10 @@ def _no_secret_is_left_behind(
 
 
 STARTED = pytest.StashKey[float]()
-SOAKING = frozenset(
-    {
-        "test_admission_figures", "test_batch_storms", "test_batches", "test_browser",
-        "test_caps", "test_checkpoints", "test_forecast_figures", "test_forecasts",
-        "test_full_disk", "test_hostile_text", "test_in_tmux", "test_no_network",
-        "test_script_abuse", "test_script_mistakes", "test_signals",
-    }
-)  # fmt: skip
-"""Long proofs that together take longer than anybody waits for: `poe soak`."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[STARTED] = time.time()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the long proofs that `poe soak` runs and `.ci/run` does not."""
-    for item in items:
-        if item.path.stem in SOAKING and item.get_closest_marker("long"):
-            item.add_marker(pytest.mark.soak)
 
 
 def pytest_terminal_summary(

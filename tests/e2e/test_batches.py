@@ -13,7 +13,7 @@ import pytest
 from e2e.program import INT, Ended, Program, account, known
 from fanout.simulator.process import SimulatedAccount
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.soak]
 
 ROWS = 150
 BATCHED = f"""

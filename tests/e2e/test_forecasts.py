@@ -15,7 +15,7 @@ import pytest
 from e2e.program import SECONDS_MAX, Ended, Program, account
 from fanout.simulator.process import SimulatedAccount
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.soak]
 
 JOB = """
 async def main(n="8", word="one"):

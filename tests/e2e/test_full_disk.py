@@ -98,6 +98,7 @@ def report(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_a_disk_that_fills_up_and_is_cleared_is_waited_for(
     service: SimulatedAccount, tmp_path: Path
 ) -> None:
@@ -114,6 +115,7 @@ def test_a_disk_that_fills_up_and_is_cleared_is_waited_for(
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_a_run_stopped_on_a_full_disk_keeps_its_end_and_resumes(
     service: SimulatedAccount, tmp_path: Path
 ) -> None:

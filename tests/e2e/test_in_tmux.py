@@ -14,6 +14,7 @@ from tui.terminal import ROOT
 
 pytestmark = [
     pytest.mark.long,
+    pytest.mark.soak,
     pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not here"),
 ]
 

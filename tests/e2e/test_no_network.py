@@ -41,6 +41,7 @@ async def more():
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_a_network_that_goes_away_costs_no_row(tmp_path: Path) -> None:
     """In a network of its own, whose line is cut for twenty seconds."""
     if shutil.which("unshare") is None or os.geteuid() != 0:

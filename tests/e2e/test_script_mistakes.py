@@ -302,6 +302,7 @@ def test_a_mistake_ends_as_it_should(ended: Runs, name: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("name", SLOW)
 def test_a_rarer_mistake_does_too(ended: Runs, name: str) -> None:
     judge(MISTAKES[name], ended.of(name))

@@ -212,6 +212,7 @@ def test_a_signal_while_it_opens_leaves_at_once(
 
 
 @pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("number", [INT, TERM, HUP], ids=["INT", "TERM", "HUP"])
 @pytest.mark.parametrize("name", [n for n in STATES if n != "writing for long"])
 def test_a_signal_ends_the_run_whatever_it_does(
@@ -225,6 +226,7 @@ def test_a_signal_ends_the_run_whatever_it_does(
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_a_term_hurries_a_drain(service: SimulatedAccount, tmp_path: Path) -> None:
     """The first signal stays the cause."""
     code, seconds, program = run(service, tmp_path, "running", (INT, TERM))
@@ -234,6 +236,7 @@ def test_a_term_hurries_a_drain(service: SimulatedAccount, tmp_path: Path) -> No
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_a_second_signal_leaves_reports_unwritten(
     service: SimulatedAccount, tmp_path: Path
 ) -> None:
@@ -245,6 +248,7 @@ def test_a_second_signal_leaves_reports_unwritten(
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_a_stopped_process_goes_on(service: SimulatedAccount, tmp_path: Path) -> None:
     """`SIGSTOP` for longer than any silence that is allowed, then `SIGCONT`."""
     program = Program(tmp_path, service)
@@ -263,6 +267,7 @@ def test_a_stopped_process_goes_on(service: SimulatedAccount, tmp_path: Path) ->
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_asking_ends_nothing(service: SimulatedAccount, tmp_path: Path) -> None:
     """SIGUSR1 says what rows wait for, SIGQUIT what threads do."""
     program = Program(tmp_path, service)
@@ -318,6 +323,7 @@ def on_screen(service: SimulatedAccount, folder: Path, name: str) -> Terminal:
 
 
 @pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("way", ["INT INT", "TERM", "HUP", "closed"])
 @pytest.mark.parametrize("name", SCREEN)
 def test_a_screen_gives_the_terminal_back(

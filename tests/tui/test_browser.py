@@ -19,7 +19,7 @@ import pytest
 from tui.terminal import ROOT
 
 pytest.importorskip("textual_serve")
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.soak]
 
 SCRIPT = (
     "import fanout\n"

@@ -48,6 +48,7 @@ def test_ten_megabytes_hold_nothing_up() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_ten_megabytes_are_wrapped_in_seconds() -> None:
     for text in huge()[:3]:
         begun = time.process_time()
@@ -153,6 +154,7 @@ def shapes(output: bytes) -> set[tuple[bytes, ...]]:
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_nothing_hostile_reaches_a_terminal(tmp_path: Path) -> None:
     """Every payload on every screen, in every line and every report, on a pty."""
     folder = folder_of(tmp_path, payloads())

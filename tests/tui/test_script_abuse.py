@@ -127,6 +127,7 @@ def ends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple]]
 
 
 @pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("name", ABUSES)
 def test_the_screen_stays_whole_and_the_terminal_comes_back(ends, name: str) -> None:
     abuse = ABUSES[name]

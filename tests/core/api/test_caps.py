@@ -4,7 +4,6 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -35,12 +34,6 @@ from fanout.words.outcome import Answered, Broken, Refused
 from fanout.words.tools import ToolResult
 from fanout.world import capping, streamed
 from figures import record_figure
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with Server() as made:
-        yield made
 
 
 def text_event(size: int) -> bytes:
@@ -183,6 +176,7 @@ def test_an_output_of_a_hundred_megabytes_is_not_even_read(tmp_path: Path) -> No
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_the_largest_output_holds_nobody_up(tmp_path: Path) -> None:
     """Checked, kept and reported in threads while the loop goes on."""
     folder = OutputFolder(tmp_path)

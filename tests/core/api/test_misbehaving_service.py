@@ -4,7 +4,6 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -35,12 +34,6 @@ from core.api.wires import (
 from fanout.decide.admission.retry import classify
 from fanout.words.model import Cause, MissingKind, Usage
 from fanout.words.outcome import Answered, Broken, Refused
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with Server() as one:
-        yield one
 
 
 def one(server: Server, act: Act, **more: Any) -> Any:

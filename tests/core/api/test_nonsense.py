@@ -6,7 +6,6 @@ hour. Whatever counts, names or dates a stranger sends, nothing of ours fails by
 
 import asyncio
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -31,12 +30,6 @@ FLAWS: dict[str, Any] = {
     "a list for a reason": {"content": [], "stop_reason": ["end_turn"]},
     "a number for a reason": {"content": [], "stop_reason": 5},
 }
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with Server() as made:
-        yield made
 
 
 def streamed(message: dict[str, Any]) -> Act:

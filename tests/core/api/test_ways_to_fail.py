@@ -4,7 +4,7 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -30,12 +30,6 @@ from fanout.words.outcome import Answered, Broken, Outcome
 from fanout.words.timeouts import Timeouts
 
 PING = chunk(sse(type="ping"))
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with Server() as one:
-        yield one
 
 
 def timeouts(**changes: float) -> Timeouts:

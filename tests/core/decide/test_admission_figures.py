@@ -70,6 +70,7 @@ def test_a_long_schedule_ends_at_the_bound_without_a_429(name: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("name", list(WORK))
 @pytest.mark.parametrize("terms", [RIG, MINUTE], ids=["ten seconds", "a minute"])
 def test_all_long_schedules_do(name: str, terms: Terms) -> None:

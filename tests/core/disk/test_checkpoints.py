@@ -114,6 +114,7 @@ def test_a_checkpoint_and_the_rest_are_the_whole_for_every_record(
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_many_runs_open_from_a_checkpoint_of_any_record(tmp_path: Path) -> None:
     for seed in range(100, 100 + 4 * SCALE):
         folder = tmp_path / str(seed)
@@ -298,6 +299,7 @@ def test_a_spoilt_checkpoint_is_never_believed(
 
 
 @pytest.mark.long
+@pytest.mark.soak
 @SPOILT
 def test_many_spoilt_checkpoints(
     tmp_path: Path, spoil: Callable[[Path, int], None]
@@ -476,6 +478,7 @@ def test_a_kill_while_a_checkpoint_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_many_kills_while_checkpoints_are_written(tmp_path: Path) -> None:
     kill_while_writing(tmp_path, 30 * SCALE)
 

@@ -131,6 +131,7 @@ def test_no_weather_pays_twice_or_loses_anything(seed: int, tmp_path: Path) -> N
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_much_weather(tmp_path: Path) -> None:
     for seed in range(100, 100 + 150 * SCALE):
         weather(seed, tmp_path / str(seed))

@@ -174,6 +174,7 @@ def test_ranges_hold_what_comes_though_few_have_taught(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("counts", [(6, 30), (12, 40), (40, 60)])
 def test_ranges_hold_nine_of_ten_outcomes(
     tmp_path: Path, counts: tuple[int, int]
@@ -191,6 +192,7 @@ def test_ranges_hold_nine_of_ten_outcomes(
 
 
 @pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("work", WORK)
 def test_a_forecast_is_what_comes_whatever_the_seed(tmp_path: Path, work: str) -> None:
     off = tried(tmp_path, work, range(10))
