@@ -60,6 +60,10 @@ async def staged(
         stage = Stage(app, handle, pilot)
         await stage.settle()
         await stage.press(*keys)
+        if keys:
+            # The next frame, as it comes ten times a second.
+            app.draw()
+            await stage.settle()
         yield stage
 
 

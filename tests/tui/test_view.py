@@ -10,7 +10,7 @@ from fanout.words.model import Cause, Status
 from fanout.words.snapshot import Gate, Live
 from fanout_tui.scenes.rows import NOW, START, row
 from fanout_tui.scenes.states import SCENES, running
-from fanout_tui.text import time_of_day
+from fanout_tui.text import clock_time, time_of_day
 from fanout_tui.view.ask import ceiling_answer
 from fanout_tui.view.banner import banner_lines
 from fanout_tui.view.columns import columns
@@ -361,3 +361,19 @@ def test_when_a_batch_ends_is_said_with_its_most_or_not_at_all() -> None:
     top = top_line(replace(look("batched", width=140), eta=1_500.0))
     assert "ETA 25:00, at most 22:46:40" in text_of(top)
     assert eta(SCENES["running"](), NOW) is not None
+
+
+@pytest.mark.parametrize("scene", ["paused", "running", "crashed", "finished"])
+@pytest.mark.parametrize("name", ["a", "audit", "audit6", "many-rows-of-a-long-name"])
+@pytest.mark.parametrize("seconds", [14.0, 779.0, 40_000.0])
+def test_the_clock_is_never_cut_for_figures(
+    scene: str, name: str, seconds: float
+) -> None:
+    """It stays whole at every width; what matters less goes first."""
+    snapshot = SCENES[scene]()
+    run = replace(snapshot.run, name=name)
+    seen = Look(replace(snapshot, run=run), run.started_at + seconds, 80, 24, UNICODE)
+    for cells in range(40, 170):
+        text = text_of(top_line(seen.sized(cells)))
+        assert f" {clock_time(seconds)} " in text, (cells, text)
+        assert len(text) == cells

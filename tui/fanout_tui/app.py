@@ -36,7 +36,7 @@ from fanout_tui.view.forecast import eta
 from fanout_tui.view.glyphs import ASCII, UNICODE
 from fanout_tui.view.history import History
 from fanout_tui.view.look import OVER, Look, moment, same_end
-from fanout_tui.view.picking import Picking
+from fanout_tui.view.picking import NO_ROW, Picking
 
 TICK_S = 0.1
 PAINT_S = 0.2
@@ -302,6 +302,7 @@ class FanoutApp(KeyTaking):
     def copy_row(self, row: Row | None, *, as_json: bool) -> None:
         """Send a row to the clipboard; no terminal says whether it took it."""
         if row is None or self.snapshot is None:
+            self.say(NO_ROW)
             return
         look = self.look()
         assert look is not None

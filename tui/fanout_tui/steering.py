@@ -31,6 +31,7 @@ from fanout_tui.screens.dialog import AskScreen
 from fanout_tui.text import plural
 from fanout_tui.view import ask, overspent
 from fanout_tui.view.look import OVER
+from fanout_tui.view.picking import NO_ROW
 from fanout_tui.view.questions import Question
 
 if TYPE_CHECKING:
@@ -109,6 +110,9 @@ class Steering:
         """Ask, then reopen these missing rows; None: all of them."""
         if self._app.snapshot is None or self._only_looks():
             return
+        if rows is not None and not rows:
+            self._app.say(NO_ROW)
+            return
         every = rows is None
         missing = ask.reopenable(
             list(self._app.snapshot.rows.values()) if rows is None else rows
@@ -133,7 +137,7 @@ class Steering:
         if self._only_looks():
             return
         if row is None or row.end is not None:
-            self._app.say("this row has ended")
+            self._app.say(NO_ROW if row is None else "this row has ended")
             return
         target = row.id
 

@@ -220,3 +220,31 @@ class Script:
             assert pool.unsent == (0, 0)
             assert pool.output_to_come == 0
             assert not pool.warming
+
+
+def later(desk: Desk, now: float) -> list[int]:
+    """What the trailing minute is expected to be, by bucket."""
+    return [bucket.forecast for bucket in desk.books.views(now)[0].buckets]
+
+
+def test_while_nothing_is_let_out_the_gauges_expect_no_new_calls() -> None:
+    """Paused, drained or held: what was spent falls out of the minute, no more comes."""
+    desk = Desk().learned()
+    desk.wait(*(ticket(f"{n}", 10_000, order=n) for n in range(9)))
+    desk.go(100.0)
+    for key in list(desk.calls):
+        desk.opened(key, tokens=10_000)
+        desk.ended(key, answer(10_000, 500))
+    desk.now = 101.0
+    spent = [bucket.spent for bucket in desk.books.views(101.0)[0].buckets]
+    assert len(desk.books.pools["m"].line)
+    assert later(desk, 101.0)[1] > spent[1]
+    plan(desk.books, 101.0, open=False)
+    assert later(desk, 101.0) == spent
+    plan(desk.books, 101.0)
+    assert later(desk, 101.0)[1] > spent[1]
+    desk.books.pools["m"].hold.until = 108.5
+    half = later(desk, 101.0)[1]
+    assert half < spent[1] * 1.6
+    desk.books.pools["m"].hold.until = 200.0
+    assert later(desk, 101.0) == spent

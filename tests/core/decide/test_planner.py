@@ -308,3 +308,15 @@ def test_a_decision_among_10_000_waiting_rows_is_cheap() -> None:
     decision, whole = measure(300)
     assert decision < 400e-6
     assert whole < 1e-3
+
+
+def test_no_wait_speaks_of_less_than_nothing_free() -> None:
+    """A bucket may be in debt; what a call may take of it is nothing then."""
+    desk = Desk().learned()
+    desk.wait(ticket("a", 50_000))
+    desk.go()
+    desk.opened("a", limits(0.0, tokens=(60_000, 0)), tokens=80_000)
+    desk.wait(ticket("b", 24_000, order=1))
+    gate = desk.go(0.5).gates["m"]
+    assert gate.cause is Cause.INPUT
+    assert gate.detail == "needs 24k, 0 free"

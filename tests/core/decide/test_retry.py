@@ -200,12 +200,12 @@ def test_a_call_that_takes_too_long_is_tried_once_more() -> None:
 def test_only_time_in_which_something_could_be_sent_is_time_of_trouble() -> None:
     """A night asleep, an hour of pause: a row has as many minutes left after it."""
     clock = OpenSeconds()
-    clock.set(100.0, is_open=True)
+    clock.set(100.0, is_open=True, held=False)
     assert clock.at(400.0) == 300.0
-    clock.set(400.0, is_open=False)
+    clock.set(400.0, is_open=False, held=False)
     assert clock.at(4_000.0) == 300.0
     clock.slept(1_000.0)
-    clock.set(5_000.0, is_open=True)
+    clock.set(5_000.0, is_open=True, held=False)
     assert clock.at(34_000.0) == 29_300.0
     clock.slept(28_800.0)
     assert clock.at(34_000.0) == 500.0

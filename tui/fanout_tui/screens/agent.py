@@ -63,10 +63,9 @@ class AgentScreen(ScrollScreen):
         if row is None:
             return
         self._reload(look, row)
-        place = f"row {self._picking.index + 1} of {len(self._picking.order)}"
         head = [
             top_line(look),
-            *agent_lines(look, row, place),
+            *agent_lines(look, row, self._picking.place()),
             tabs_line(look, self._tab, self._note()),
         ]
         self.query_one("#head", Block).show(head)
@@ -74,8 +73,9 @@ class AgentScreen(ScrollScreen):
         self.show_footer(look)
 
     def _row(self, look: Look) -> Row | None:
-        cursor = self._picking.cursor
-        return look.snapshot.rows.get(cursor) if cursor is not None else None
+        # Where no row is listed any more, it is the one that was shown.
+        row = self._picking.cursor or self._of
+        return look.snapshot.rows.get(row) if row is not None else None
 
     def _note(self) -> str:
         if self._entries is None:

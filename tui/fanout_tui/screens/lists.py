@@ -7,14 +7,19 @@ from textual.binding import BindingType
 from textual.widgets import Input
 
 from fanout.words.commands import Export
+from fanout.words.snapshot import Snapshot
 from fanout_tui.screens.base import FILTER_CSS, ScrollScreen, bindings_for
-from fanout_tui.text import plural
+from fanout_tui.text import one_line, plural
 from fanout_tui.view.log import filtered, log_line
 from fanout_tui.view.look import Look
 from fanout_tui.view.report import report_lines
 from fanout_tui.view.spans import Line, Span, fit
 from fanout_tui.view.top import bar_line, top_line
 from fanout_tui.widgets.lines import Block, LineList
+
+WRITTEN = ("report.json", "report.md")
+TOLD = ("wrote ", "cannot write ")
+"""How lines of the log begin that say what became of a report."""
 
 
 class ListScreen(ScrollScreen):
@@ -118,25 +123,52 @@ class ReportScreen(ListScreen):
     def __init__(self) -> None:
         super().__init__()
         self._made: tuple[float, int] | None = None
+        self._head: tuple[Line, ...] = ()
         self._lines: tuple[Line, ...] = ()
+        self._asked_after: int | None = None
+        """Number of the log's last line when the files were asked for."""
 
     def show(self, look: Look) -> None:
-        """Draw a frame; the report itself is made once a second."""
-        self.query_one("#head", Block).show([top_line(look), bar_line(look)])
+        """Draw a frame; the report is made once a second, head and all.
+
+        Its figures and those above it are of one moment: they add up.
+        """
         inner = look.sized(self._list.cells or look.width)
         moment = (float(int(look.now)), inner.width)
         if moment != self._made or look.over:
             self._made = moment
+            self._head = (top_line(look), bar_line(look))
             self._lines = report_lines(inner)
+        self.query_one("#head", Block).show(self._head)
         lines = self._lines
         self._list.list(len(lines), lambda y: (lines[y], False))
+        if written := self._written(look.snapshot):
+            self._asked_after = None
+            self.fanout.say(written)
         self.show_footer(look)
+
+    def _written(self, snapshot: Snapshot) -> str:
+        """What the log says of the files that were asked for; empty until it does."""
+        after = self._asked_after
+        if after is None or _last_line(snapshot) <= after:
+            return ""
+        told = [line.text for line in snapshot.log if line.number > after]
+        about = [text for text in told if text.startswith(TOLD)]
+        if len(about) < len(WRITTEN):
+            return ""
+        failed = [one_line(text) for text in about if not text.startswith(TOLD[0])]
+        return failed[0] if failed else f"written: {', '.join(WRITTEN)}"
 
     def action_write(self) -> None:
         """Have `report.json` and `report.md` written."""
         snapshot = self.fanout.snapshot
         if snapshot is not None:
+            self._asked_after = _last_line(snapshot)
             folder = snapshot.run.folder
             self.fanout.steer.act(
-                Export(()), f"writing report.json and report.md to {folder}"
+                Export(()), f"writing {' and '.join(WRITTEN)} to {folder}"
             )
+
+
+def _last_line(snapshot: Snapshot) -> int:
+    return snapshot.log[-1].number if snapshot.log else 0

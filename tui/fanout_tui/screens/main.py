@@ -17,7 +17,7 @@ from fanout_tui.view.history import History
 from fanout_tui.view.log import tail_lines
 from fanout_tui.view.look import Look
 from fanout_tui.view.order import BY_KEY, Listing
-from fanout_tui.view.picking import Picking
+from fanout_tui.view.picking import NO_ROW, Picking
 from fanout_tui.view.sentence import sentence_line
 from fanout_tui.view.side import side_lines
 from fanout_tui.view.spans import Line, Span, fit
@@ -91,7 +91,7 @@ class MainScreen(RunScreen):
         if look.snapshot.rows and not self.picking.listing.narrowed:
             text = ""
         elif look.snapshot.rows:
-            text = "  no row fits the filter; esc or 0 shows all"
+            text = f"  no row fits; {self.picking.listing.undone_by} shows all"
         else:
             text = "  no partitions yet: they appear as the script asks for them"
         return fit((Span(text, "dim"),), look.width, look.glyphs.more)
@@ -101,10 +101,11 @@ class MainScreen(RunScreen):
         wanted = self._side_wanted and look.width >= SIDE_FROM
         side.display = wanted
         row = self.row()
-        if wanted and row is not None:
+        if wanted:
             side.styles.width = SIDE_CELLS
-            lines = side_lines(look.sized(SIDE_CELLS - 1), row)
-            side.show(lines)
+            nothing = ((Span(f" {NO_ROW}", "dim"),),)
+            inner = look.sized(SIDE_CELLS - 1)
+            side.show(nothing if row is None else side_lines(inner, row))
 
     def _show_tail(self, look: Look) -> None:
         tail = self.query_one("#tail", Block)
@@ -157,7 +158,9 @@ class MainScreen(RunScreen):
 
     def action_open(self) -> None:
         """Open the agent under the cursor."""
-        if self.row() is not None:
+        if self.row() is None:
+            self.fanout.say(NO_ROW)
+        else:
             self.fanout.open_agent()
 
     def on_row_table_opened(self) -> None:
@@ -196,6 +199,8 @@ class MainScreen(RunScreen):
 
     def action_mark(self) -> None:
         """Mark the row and go on to the next."""
+        if self.row() is None:
+            self.fanout.say(NO_ROW)
         self.picking.mark()
         self._move(1)
 

@@ -62,7 +62,7 @@ def _held(look: Look) -> tuple[Line, ...]:
             f"{plural(len(asking.rows), 'row')} wait to spend {span(total, 'tokens')}",
             *(["c asks again"] if look.how == LIVE else []),
         ]
-        return _lines(look, "MAY IT?", parts, "banner")
+        return _lines(look, "SPEND THIS?", parts, "banner")
     if look.snapshot.shorts:
         return _lines(look, "BUDGET", _short(look), "banner")
     gate = head_gate(look.snapshot)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from fanout.words.model import Status
 from fanout_tui.keys import LIVE, Key
 from fanout_tui.keytable import GROUPS, keys_on
 from fanout_tui.text import cut_end, left
@@ -9,6 +10,7 @@ from fanout_tui.view.glyphs import Glyphs
 from fanout_tui.view.spans import Line, Span
 
 KEY_CELLS = 10
+SHOWN = (Status.RUNNING, Status.THROTTLED, Status.QUEUED, Status.DONE)
 TWO_FROM = 70
 _ARROWS = str.maketrans({"↓": "", "↑": ""})
 
@@ -21,11 +23,11 @@ def help_lines(
     if cells < TWO_FROM:
         return tuple(
             tuple(Span(cut_end(span.text, cells), span.style) for span in line)
-            for block in blocks
+            for block in (*blocks, _symbols(glyphs))
             for line in block
         )
     half = cells // 2
-    head = [*blocks[0], *blocks[3]]
+    head = [*blocks[0], *blocks[3], *_symbols(glyphs)]
     tail = [*blocks[1], *blocks[2]]
     size = max(len(head), len(tail))
     head += [()] * (size - len(head))
@@ -45,6 +47,20 @@ def _block(group: str, here: Iterable[Key], glyphs: Glyphs) -> list[Line]:
         families.setdefault(key.family or key.name, []).append(key)
     lines = (_line(family, glyphs) for family in families.values())
     return [(Span(f" {group}", "title"),), *lines, ()]
+
+
+def _symbols(glyphs: Glyphs) -> list[Line]:
+    """What stands before a row."""
+    lines: list[Line] = [
+        (
+            Span(" " + left(glyphs.status(status), KEY_CELLS), status.value),
+            Span(f" {status.value}"),
+        )
+        for status in SHOWN
+    ]
+    both = left(f"{glyphs.missing} {glyphs.absent}", KEY_CELLS)
+    lines.append((Span(" " + both, "missing"), Span(" missing: an error, or nothing")))
+    return [(Span(" Rows", "title"),), *lines, ()]
 
 
 def _line(family: list[Key], glyphs: Glyphs) -> Line:

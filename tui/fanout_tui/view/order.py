@@ -77,6 +77,11 @@ class Listing:
         """Not all rows are listed."""
         return bool(self.filter or self.statuses)
 
+    @property
+    def undone_by(self) -> str:
+        """The keys that list all rows again."""
+        return "esc" if self.filter else "esc or 0"
+
 
 def listed(
     rows: Mapping[RowId, Row],

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from fanout.words.model import Row, RowId
 from fanout_tui.view.order import BY_KEY, Listing, held_in_place, listed
 
+NO_ROW = "no row is listed"
+"""What a key says that would do something to a row."""
+
 
 class Picking:
     """The list of rows as one user goes through it."""
@@ -25,8 +28,8 @@ class Picking:
 
     @property
     def cursor(self) -> RowId | None:
-        """The picked row."""
-        return self._cursor
+        """The picked row; None where no row is listed: nothing can be seen of it."""
+        return self._cursor if self.order else None
 
     @property
     def index(self) -> int:
@@ -89,13 +92,19 @@ class Picking:
 
     def mark(self) -> None:
         """Mark the picked row, or take its mark away."""
-        if self._cursor is not None:
-            self.marks ^= {self._cursor}
+        if self.cursor is not None:
+            self.marks ^= {self.cursor}
 
     def chosen(self, rows: Mapping[RowId, Row]) -> Sequence[Row]:
         """The marked rows, else the picked one."""
         if self.marks:
             return [rows[row] for row in rows if row in self.marks]
-        if self._cursor is not None and self._cursor in rows:
-            return [rows[self._cursor]]
+        if self.cursor is not None and self.cursor in rows:
+            return [rows[self.cursor]]
         return []
+
+    def place(self) -> str:
+        """`row 2 of 17`."""
+        if not self.order:
+            return NO_ROW
+        return f"row {self._index + 1} of {len(self.order)}"

@@ -117,7 +117,8 @@ def batch_text(live: Live, silent: float) -> str:
 def _queued(look: Look, row: Row) -> str:
     text = _wait(look, row)
     turn = row.tally.turns + 1
-    return f"turn {turn} · {text}" if turn > 1 else text
+    # What it waits for comes first: narrow columns cut the end.
+    return f"{text} · turn {turn}" if turn > 1 and text else text
 
 
 def _done(row: Row) -> Span:

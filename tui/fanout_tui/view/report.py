@@ -13,7 +13,7 @@ MEANINGS = {
     Status.RUNNING: "being worked on",
     Status.THROTTLED: "waiting for the service, comes back by itself",
     Status.QUEUED: "waiting for its turn",
-    Status.MISSING: "ended without its output",
+    Status.MISSING: "ended without its output: {missing} an error, {absent} nothing",
 }
 EXAMPLES = 3
 CAUSES_MAX = 12
@@ -81,7 +81,12 @@ def _status(look: Look, status: Status) -> Line:
         Span(f"  {look.glyphs.status(status)} ", style),
         Span(left(status.value, 10), style),
         Span(right(str(count), 7) + "   "),
-        Span(MEANINGS[status], "dim"),
+        Span(
+            MEANINGS[status].format(
+                missing=look.glyphs.missing, absent=look.glyphs.absent
+            ),
+            "dim",
+        ),
     )
 
 

@@ -39,8 +39,8 @@ PROFILE_FROM = 100
 
 WORDS_FROM = 120
 NARROW = 60
-NAME_LEAST = 12
-NAME_LEAST_NARROW = 8
+NAME_LEAST = 11
+NAME_LEAST_NARROW = 7
 BAR_LEAST = 4
 
 
@@ -54,7 +54,8 @@ def top_line(look: Look) -> Line:
     took = clock_time(look.now - snapshot.run.started_at)
     name = one_line(snapshot.run.name)
     figures = _figures(look)
-    fixed = width(note) + width(state) + width(took) + 5
+    # With the blanks between, and one at least before the figures.
+    fixed = width(note) + width(state) + width(took) + 6
     least = NAME_LEAST if look.width >= NARROW else NAME_LEAST_NARROW
     while figures:
         size = sum(width(span.text) + 2 for span in figures.values())
@@ -66,9 +67,9 @@ def top_line(look: Look) -> Line:
         if place in figures:
             tail += [Span("  "), figures[place]]
     tail.append(Span(" "))
-    room = look.width - line_width(tail) - fixed
+    room = look.width - line_width(tail) - fixed + 1
     head = (
-        Span(" " + cut_end(name, max(room, 6), look.glyphs.more), "title"),
+        Span(" " + cut_end(name, max(room, 1), look.glyphs.more), "title"),
         Span("  "),
         *((Span(note, "simulated"),) if note else ()),
         Span(state, style),

@@ -237,7 +237,7 @@ class Account:
         """A plan left things so: whether calls can be sent from here on."""
         waiting = [pool for pool in self.pools.values() if len(pool.line)]
         held = bool(waiting) and all(pool.hold.active(now) for pool in waiting)
-        self._open.set(now, is_open=is_open and not held)
+        self._open.set(now, is_open=is_open, held=held)
 
     def given_up(self, now: float) -> str:
         """Why rows wait no longer for a service that is away; empty while they do."""
@@ -263,15 +263,13 @@ class Account:
 
     def views(self, now: float) -> tuple[PoolView, ...]:
         """The pools as a screen shows them."""
-        return tuple(pool_view(pool, now) for pool in self.pools.values())
+        sends = self._open.sends and not self.breaker.open
+        return tuple(pool_view(pool, now, sends=sends) for pool in self.pools.values())
 
     def ceiling_view(self) -> CeilingView:
         """The ceiling as a screen shows it."""
-        return CeilingView(
-            limit=self.ceiling.limit,
-            user=self.ceiling.user,
-            in_flight=self.in_flight,
-        )
+        limit, user = self.ceiling.limit, self.ceiling.user
+        return CeilingView(limit=limit, user=user, in_flight=self.in_flight)
 
     # Endings.
 

@@ -70,21 +70,23 @@ class OpenSeconds:
     to come back; that time is not counted against it.
     """
 
-    __slots__ = ("_at", "_open", "_seconds")
+    __slots__ = ("_at", "_open", "_seconds", "sends")
 
     def __init__(self) -> None:
         self._seconds = 0.0
         self._at = -math.inf
         self._open = False
+        self.sends = True
+        """The run lets calls out: it is not paused, draining or held by its disk."""
 
     def at(self, now: float) -> float:
         """The count at a monotonic second."""
         return self._seconds + max(0.0, now - self._at if self._open else 0.0)
 
-    def set(self, now: float, *, is_open: bool) -> None:
-        """From `now` on calls can be sent, or cannot."""
+    def set(self, now: float, *, is_open: bool, held: bool) -> None:
+        """From `now` on the run lets calls out or not, and the service holds them."""
         self._seconds = self.at(now)
-        self._at, self._open = now, is_open
+        self._at, self._open, self.sends = now, is_open and not held, is_open
 
     def slept(self, seconds: float) -> None:
         """The clock of `now` went on, and nothing could be sent."""

@@ -228,7 +228,7 @@ class _Head:
     def _short(self, short: Short) -> Block:
         # What may be taken now, the reserve kept back: it agrees with the wait.
         refill = self.pool.buckets[short.dimension].refill
-        free = min(short.free, short.need - short.seconds * refill)
+        free = max(0.0, min(short.free, short.need - short.seconds * refill))
         detail = f"needs {_figure(short.need)}, {_figure(free)} free"
         until = self.round.now + max(short.seconds, LOOK_SECONDS_MIN)
         return Block(CAUSE_OF[short.dimension], until, detail)

@@ -19,17 +19,24 @@ def limits_of(pool: Pool) -> LimitsLearned:
     )
 
 
-def pool_view(pool: Pool, now: float) -> PoolView:
-    """A pool at `now`."""
+def pool_view(pool: Pool, now: float, *, sends: bool = True) -> PoolView:
+    """A pool at `now`; `sends`: what waits is let out as there is room."""
+    held = min(FORECAST_SECONDS, max(0.0, pool.hold.until - now))
+    starting = 1 - held / FORECAST_SECONDS if sends and len(pool.line) else 0.0
     return PoolView(
         name=pool.name,
         models=pool.models,
-        buckets=tuple(_bucket_view(pool, dimension, now) for dimension in Dimension),
+        buckets=tuple(
+            _bucket_view(pool, dimension, now, starting) for dimension in Dimension
+        ),
         cached=pool.cached.total(now),
     )
 
 
-def _bucket_view(pool: Pool, dimension: Dimension, now: float) -> BucketView:
+def _bucket_view(
+    pool: Pool, dimension: Dimension, now: float, starting: float
+) -> BucketView:
+    """One bucket; `starting` is the share of the time to come in which calls start."""
     bucket, minute = pool.buckets[dimension], pool.minutes[dimension]
     requests, tokens = pool.unsent
     held = {
@@ -38,7 +45,7 @@ def _bucket_view(pool: Pool, dimension: Dimension, now: float) -> BucketView:
         Dimension.OUTPUT: pool.output_to_come,
     }[dimension]
     lately = minute.total(now, FORECAST_SECONDS)
-    coming = max(held, lately if len(pool.line) else 0.0)
+    coming = max(held, lately * starting)
     if bucket.known and bucket.limit:
         # No more than there is, and what flows in by then.
         room = bucket.level(now) + bucket.limit * FORECAST_SECONDS / 60
