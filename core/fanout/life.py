@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from fanout.access import Access
 from fanout.config import Config
@@ -105,7 +104,7 @@ class Life:
         """Set once nothing more urgent is to be done, such as a first paint."""
         self.script = ScriptThread(
             setting.script,
-            Port(self.thread.post),
+            Port(self._post_of_script),
             ScriptOptions(may_begin=self.may_import if setting.attended else None),
             self._script_ended,
         )
@@ -116,8 +115,10 @@ class Life:
         """Why the end of the journal could not be written; empty when it was."""
         self.before_end: Callable[[], None] = _nothing
         """Called when `main` has ended, before the engine hears of it."""
+        self.before_post: Callable[[], None] = _nothing
+        """Called before the engine hears what the script does: prints come first."""
         config, place = setting.config, setting.place
-        self.out = OutputFolder(_out(config, place))
+        self.out = OutputFolder(place.outputs(config))
         fence_off(str(place.runs))
         self._known = cache(
             lambda: known_of(config, setting.access, place.runs, setting.clock.wall())
@@ -142,6 +143,10 @@ class Life:
         """Begin; returns at once."""
         self.thread.start()
         self.script.start()
+
+    def _post_of_script(self, message: object) -> None:
+        self.before_post()
+        self.thread.post(message)
 
     def _script_ended(self, end: ScriptEnd) -> None:
         self.script_end = end
@@ -346,7 +351,7 @@ class Life:
     def _restore(
         self, order: AgentOrder, value: object, sha256: str | None
     ) -> Restored | Problem:
-        assert order.output is not None, "nothing to restore"
+        assert order.output is not None
         return restore(self.out, order.output, value, sha256, order.validate)
 
 
@@ -355,15 +360,6 @@ def _lane(config: Config, place: Place) -> str:
     if config.lane is None and config.resume is not None and before is not None:
         return before.lane
     return config.lane or LIVE
-
-
-def _out(config: Config, place: Place) -> Path:
-    """Where outputs go; whoever resumes a run without saying it leaves them there."""
-    if config.out_dir is not None:
-        return config.out_dir
-    before = place.state.start
-    kept = "" if config.resume is None or before is None else before.out
-    return Path(kept) if kept else place.out
 
 
 def _budgets(config: Config, place: Place) -> dict[str, Budget]:

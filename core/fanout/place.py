@@ -51,6 +51,14 @@ class Place:
         """Where outputs go by default."""
         return self.folder / "out"
 
+    def outputs(self, config: Config) -> Path:
+        """Where they go; whoever resumes without saying it leaves them there."""
+        if config.out_dir is not None:
+            return config.out_dir
+        before = self.state.start
+        kept = before is not None and config.resume is not None and before.out
+        return Path(kept or self.out)
+
 
 def open_place(config: Config, endpoint: str, version: str, clock: Clock) -> Place:
     """Choose or make the run's folder and lock it. Raises `UsageError`."""

@@ -106,3 +106,33 @@ def test_holes_within_a_tolerance_are_called_accepted(
     assert end.code == 0, end.said
     assert "1 of 3 partitions are missing, within the stated tolerance" in end.out
     assert "incomplete, accepted" in program.run("runs").out
+
+
+ORDER = """
+async def main():
+    for name in ("one", "two"):
+        print("before", name)
+        async with fanout.phase(name):
+            os.write(1, b"raw %s\\n" % name.encode())
+            fanout.log(f"logged {name}")
+            print("after", name)
+            await fanout.agent("Say it.", key="k")
+"""
+
+
+def test_what_a_script_does_is_told_in_its_order(
+    tmp_path: Path, service: SimulatedAccount
+) -> None:
+    """However it was said, in a first life and in a resumed one."""
+    program = Program(tmp_path, service)
+    program.script(ORDER)
+    asked = [
+        f"{word} {name}"
+        for name in ("one", "two")
+        for word in ("before", "phase", "raw", "logged", "after")
+    ]
+    for words in (("job.py",), ("resume", "last")):
+        end = program.run(*words)
+        assert end.code == 0, end.said
+        lines = [line.partition("] ")[2] for line in end.out.splitlines()]
+        assert [line for line in lines if line in asked] == asked

@@ -89,16 +89,24 @@ def test_run_wide_changes_are_said_once() -> None:
     before = running()
     note = LogLine(number=99, at=NOW, level="info", text="hello \x1b[31mworld")
     fact = LogLine(number=100, at=NOW, level="info", text="paused", said=False)
+    entered = LogLine(
+        number=101,
+        at=NOW,
+        level="info",
+        text="phase summary",
+        said=False,
+        phase="summary",
+    )
     after = replace(
         before,
         phases=("audit", "summary"),
         state="paused",
-        log=(*before.log, note, fact),
+        log=(*before.log, note, fact, entered),
         ceiling=replace(before.ceiling, user=5, limit=5),
     )
     assert said(before, after) == [
-        "phase summary",
         "hello ␛[31mworld",
+        "phase summary",
         "ceiling 5",
         "paused: nothing new is sent, what flies goes on",
     ]

@@ -5,11 +5,13 @@ the raw descriptor and the output of a child process all become log lines; 0 is
 empty. Textual's driver gets its own duplicates of the terminal.
 """
 
+import fcntl
 import os
 import select
 import sys
 import termios
 import threading
+from array import array
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
@@ -88,6 +90,10 @@ class Stdio:
         self._reader: threading.Thread | None = None
         self._terminal: Terminal | None = None
         self._drained = threading.Event()
+        self._source = -1
+        self._busy = False
+        """What was read from the pipe is being made into log lines."""
+        self._quiet = threading.Condition()
 
     @property
     def out(self) -> int:
@@ -111,6 +117,7 @@ class Stdio:
         self._saved = tuple(os.dup(number) for number in (0, 1, 2))
         self._terminal = Terminal(self._saved[0], self._saved[1])
         source, sink = os.pipe()
+        self._source = source
         os.dup2(sink, 1)
         os.dup2(sink, 2)
         os.close(sink)
@@ -131,6 +138,7 @@ class Stdio:
     ) -> None:
         self.terminal.restore()
         _flush()
+        self._source = -1
         for number, saved in enumerate(self._saved):
             os.dup2(saved, number)
             os.close(saved)
@@ -146,6 +154,24 @@ class Stdio:
             os.write(1, b"\n" + MARK + b"\n")
             self._drained.wait(DRAIN_S)
 
+    def settle(self) -> None:
+        """Wait until every whole line printed up to now has become a log line.
+
+        Costs a glance at the pipe where nothing was printed.
+        """
+        if self._is_behind():
+            with self._quiet:
+                self._quiet.wait_for(lambda: not self._is_behind(), DRAIN_S)
+
+    def _is_behind(self) -> bool:
+        # In this order: the reader is busy before it takes anything out.
+        held = array("i", [0])
+        try:
+            fcntl.ioctl(self._source, termios.FIONREAD, held)
+        except (OSError, ValueError):
+            return False
+        return held[0] > 0 or self._busy
+
     def write(self, text: str) -> None:
         """Output of the script's own `print`, which Textual takes over."""
         data = text.encode("utf-8", "replace")
@@ -155,8 +181,10 @@ class Stdio:
     def _read(self, source: int) -> None:
         """In its own thread, until nobody holds the pipe any more."""
         pending = b""
+        arrived = select.poll()
+        arrived.register(source, select.POLLIN)
         with os.fdopen(source, "rb", buffering=0) as pipe:
-            while data := pipe.read(65_536):
+            while self._awaits(arrived) and (data := pipe.read(65_536)):
                 *lines, pending = (pending + data).split(b"\n")
                 for line in lines:
                     self._note(line)
@@ -165,6 +193,19 @@ class Stdio:
                     pending = b""
         if pending:
             self._note(pending)
+        self._is_idle()
+
+    def _awaits(self, arrived: select.poll) -> bool:
+        """Wait for more to read, and be busy with it."""
+        self._is_idle()
+        arrived.poll()
+        self._busy = True
+        return True
+
+    def _is_idle(self) -> None:
+        with self._quiet:
+            self._busy = False
+            self._quiet.notify_all()
 
     def _note(self, line: bytes) -> None:
         """One line; of a progress bar that overwrites itself, its last state."""

@@ -5,7 +5,7 @@ from itertools import islice
 
 from fanout.decide.logline import describe
 from fanout.words.ahead import Forecasted
-from fanout.words.events import Noted, Record
+from fanout.words.events import LifeStarted, Noted, PhaseEntered, Record
 from fanout.words.observed import Observed
 from fanout.words.snapshot import LogLine
 
@@ -22,6 +22,8 @@ class Shown:
         self.lines = 0
         """Lines there were, also those that are no longer held."""
         self.observed: Observed | None = None
+        self._entered: set[str] = set()
+        """Phases that the newest life has entered."""
 
     def newest(self, after: int) -> tuple[LogLine, ...]:
         """Return what a screen scrolls back, and all that came after line `after`."""
@@ -45,5 +47,15 @@ class Shown:
                 text=line.text,
                 row=line.row,
                 said=isinstance(event, Noted | Forecasted),
+                phase=self._phase(event),
             )
         )
+
+    def _phase(self, event: object) -> str | None:
+        """The phase that this life enters with it, for the first time."""
+        if isinstance(event, LifeStarted):
+            self._entered.clear()
+        if not isinstance(event, PhaseEntered) or event.phase in self._entered:
+            return None
+        self._entered.add(event.phase)
+        return event.phase

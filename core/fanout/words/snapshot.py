@@ -165,6 +165,8 @@ class LogLine:
     said: bool = True
     """Somebody said it: the script, a log call, the engine. False for the line
     of a fact that the snapshot shows by itself."""
+    phase: str | None = None
+    """The phase that was entered, where that is what the line says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

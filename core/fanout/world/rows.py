@@ -92,6 +92,8 @@ class Rows:
         self._core = core
         self._out = out
         self.works: dict[RowId, Work] = {}
+        self._entered: set[str] = set()
+        """Phases that this life has entered."""
         self.on_done: Callable[[RowId], None] = lambda _: None
         """Told of every row that is done."""
 
@@ -103,7 +105,10 @@ class Rows:
         known = state.phases
         stated = allow_missing is not None and known.get(phase) != allow_missing
         bounded = budget != state.budgets.get(phase, NO_BUDGET)
-        if phase not in known or stated or (bounded and not budget.is_none):
+        # One that an earlier life knew is entered anew, for whoever follows this one.
+        news = phase not in self._entered or phase not in known
+        if news or stated or (bounded and not budget.is_none):
+            self._entered.add(phase)
             self._core.record(
                 PhaseEntered(
                     phase=phase,

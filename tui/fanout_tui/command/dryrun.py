@@ -70,7 +70,7 @@ def run_dry(options: Options, environ: Mapping[str, str]) -> int:
         handle = Handle(life.thread, place.folder, clock.awake)
         signals.attach(handle, plain=True, folder=place.folder)
         with Stdio(handle.send) as stdio, through(stdio.out, stdio.err):
-            life.before_end = stdio.drain
+            life.before_end, life.before_post = stdio.drain, stdio.settle
             life.start()
             while not handle.finished():
                 handle.wait(POLL_SECONDS)

@@ -126,7 +126,7 @@ def _run(
             exits_named(lambda text: handle.send(Note("script", text))),
         ):
             intact = functions()
-            life.before_end = stdio.drain
+            life.before_end, life.before_post = stdio.drain, stdio.settle
             life.start()
             if screen:
                 screen = _show(handle, stdio, options, environ, life.may_import.set)

@@ -30,11 +30,7 @@ def changes(before: Snapshot | None, after: Snapshot) -> Iterator[Change]:
     """What is new in `after`, roughly in the order in which it happened."""
     if before is None:
         yield _started(after)
-    seen_phases = before.phases if before else ()
-    for phase in after.phases:
-        if phase not in seen_phases:
-            yield Change("phase", after.at, data={"phase": phase})
-    yield from _notes(before, after)
+    yield from _told(before, after)
     yield from _limits(before, after)
     said = None if after.foreseen is None else after.foreseen.last
     known = None if before is None or before.foreseen is None else before.foreseen.last
@@ -91,18 +87,34 @@ def _ended(after: Snapshot) -> Change:
     return Change("end", after.at, data=data)
 
 
-def _notes(before: Snapshot | None, after: Snapshot) -> Iterator[Change]:
-    """What the script and the engine said; facts are told by themselves."""
+def _told(before: Snapshot | None, after: Snapshot) -> Iterator[Change]:
+    """What the script and the engine said, and the phases entered, in their order.
+
+    Other facts are told by themselves.
+    """
     last = before.log[-1].number if before and before.log else 0
     if after.log and (lost := after.log[0].number - last - 1) > 0:
-        text = f"{plural(lost, 'line')} of the log came before these: the journal has"
-        yield Change("note", after.at, data={"level": "info", "text": f"{text} them"})
+        yield from _lost(before, after, lost)
     for entry in after.log:
-        if entry.number > last and entry.said:
+        if entry.number <= last:
+            continue
+        if entry.phase is not None:
+            yield Change("phase", entry.at, data={"phase": entry.phase})
+        if entry.said:
             data = {"level": entry.level, "text": entry.text}
             if entry.row is not None:
                 data["row"] = str(entry.row)
             yield Change("note", entry.at, data=data)
+
+
+def _lost(before: Snapshot | None, after: Snapshot, lost: int) -> Iterator[Change]:
+    """Lines that are held no longer, and the phases that were entered in them."""
+    text = f"{plural(lost, 'line')} of the log came before these: the journal has them"
+    yield Change("note", after.at, data={"level": "info", "text": text})
+    known = {*(before.phases if before else ()), *(e.phase for e in after.log)}
+    for phase in after.phases:
+        if phase not in known:
+            yield Change("phase", after.at, data={"phase": phase})
 
 
 def _limits(before: Snapshot | None, after: Snapshot) -> Iterator[Change]:
