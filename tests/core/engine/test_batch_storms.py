@@ -90,7 +90,7 @@ class Storm:
 
         asked = self._asked(life, r.randrange(3, ROWS + 1))
         self.api.begun_at += r.choice((0.0, 30.0, 5_000.0))
-        life.clock._epoch = self.api.begun_at
+        life.clock.epoch = self.api.begun_at
         return life.live(asked, meddle, kill_at=moment + 0.5)
 
     def _asked(self, life: Life, count: int) -> Any:

@@ -65,7 +65,7 @@ class Life(Bench):
             **more,
         )
         self.earlier = self.past
-        self.clock._epoch = api.begun_at
+        self.clock.epoch = api.begun_at
 
     def live(
         self,
