@@ -1,19 +1,23 @@
 """How a verb is called is written once: for its help, and for what it refuses."""
 
 import argparse
+import inspect
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from fanout.access import PROFILES
 from fanout.simulator.profile import NAMES
+from fanout_tui import jsonlines
 from fanout_tui.command import verbs
 from fanout_tui.command.entry import entry
 from fanout_tui.command.options import parser
 from fanout_tui.command.settings import Layers, parse
 from fanout_tui.command.usage import RUN, USAGE_OF, usage
 from fanout_tui.command.verbparsers import parser_of
+from fanout_tui.view import changes
 
 
 @pytest.mark.parametrize("verb", USAGE_OF)
@@ -104,3 +108,15 @@ def test_options_may_stand_on_either_side_of_a_run(words: list[str]) -> None:
 
 def test_profiles_are_known_where_none_is_read() -> None:
     assert PROFILES == NAMES
+
+
+def test_the_readme_names_every_event() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    (told,) = [
+        part for part in readme.split("\n\n") if part.startswith("With `--json`")
+    ]
+    made = inspect.getsource(changes) + inspect.getsource(jsonlines)
+    events = set(re.findall(r'Change\("(\w+)"|"event": "(\w+)"', made))
+    named = {first or second for first, second in events}
+    assert len(named) > 10
+    assert {f"`{name}`" for name in named} <= set(re.findall(r"`\w+`", told))

@@ -14,6 +14,7 @@ from typing import Any
 
 from fanout.decide.ended import broken_off, ended, finish_command
 from fanout.decide.forecast.compare import compared, outcome
+from fanout.decide.forecast.say import dollars as said
 from fanout.decide.run_state import RUN
 from fanout.decide.spent import budgets_of
 from fanout.decide.state import RunState
@@ -148,6 +149,21 @@ class Report:
             f"Throttled: {totals.refusals_429:,} times 429, "
             f"{totals.refusals_529:,} times 529. Reused: {totals.reused:,} rows."
         )
+
+    @property
+    def cost(self) -> str:
+        """What was useful and wasted together, and what is in doubt, in dollars."""
+        amount = self.totals.dollars
+        text = "not known, for a model has no known price"
+        if amount is not None:
+            text = f"{said(amount)} for what was useful and wasted"
+        doubts = [p.doubt_dollars for p in self.doubtful]
+        if None in doubts:
+            text += "; what is in doubt has no known price"
+        elif doubts:
+            worst = sum(one for one in doubts if one is not None)
+            text += f"; in doubt, at most {said(worst)} more"
+        return f"Cost: {text}."
 
     @property
     def expected_of(self) -> str:

@@ -143,7 +143,8 @@ def _tokens(report: Report) -> str:
     )
     again = f"<p>{text(report.ran_again)}</p>" if report.ran_again else ""
     told = f"<p>{text(report.expected_of)}</p>" if report.expected_of else ""
-    return f"{table}<p>{text(report.throttles)}</p>{told}{again}"
+    cost = f"<p>{text(report.cost)}</p>"
+    return f"{table}{cost}<p>{text(report.throttles)}</p>{told}{again}"
 
 
 def _partitions(partitions: Iterable[ReportRow]) -> str:

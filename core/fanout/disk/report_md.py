@@ -51,6 +51,7 @@ def report_md(report: Report) -> str:
         ),
         "## Tokens",
         _tokens(report),
+        report.cost,
         report.throttles,
         *([report.expected_of] if report.expected_of else []),
         *([span(report.ran_again)] if report.ran_again else []),

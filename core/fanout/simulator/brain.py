@@ -24,7 +24,7 @@ def answer(call: Call, seed: int, profile: Profile) -> Answer:
     """The next answer, within the request's `max_tokens`."""
     mind = Mind(call)
     schema = wanted_schema(call, mind)
-    said = _refusal(call) or _tools(call, mind, schema, seed)
+    said = _refusal(call) or _tools(call, mind, schema, seed, profile)
     if said is None:
         said = _final(call, mind, schema, seed, profile)
     said = stopped_at(said, call.body.get("stop_sequences") or [])
@@ -74,9 +74,15 @@ def _refusal(call: Call) -> Answer | None:
 
 
 def _tools(
-    call: Call, mind: Mind, schema: dict[str, Any] | None, seed: int
+    call: Call, mind: Mind, schema: dict[str, Any] | None, seed: int, profile: Profile
 ) -> Answer | None:
-    wishes = planning.plan(mind, call.directive, lambda: _output(mind, schema))
+    luck = chance.between(0, 1, "own tools", seed, mind.request)
+    wishes = planning.plan(
+        mind,
+        call.directive,
+        lambda: _output(mind, schema),
+        tries=luck < profile.generation.own_tools,
+    )
     if not wishes:
         return None
     parts = [

@@ -16,6 +16,8 @@ from fanout.simulator.mind import Mind
 from fanout.simulator.toolbox import WHOLE_FILE, Tool
 
 PARALLEL_MAX = 4
+FILE_TOOLS = frozenset({"read", "glob", "grep", "write", "edit", "write_output"})
+"""Called as the prompt asks for it, and not just to have been called."""
 TURNS_MAX = 60
 """After so many turns the model answers with what it has."""
 
@@ -40,8 +42,10 @@ class Wish:
     arguments: dict[str, Any]
 
 
-def plan(mind: Mind, directive: Directive, output: Output) -> list[Wish]:
-    """The calls of the next turn."""
+def plan(
+    mind: Mind, directive: Directive, output: Output, *, tries: bool = False
+) -> list[Wish]:
+    """The calls of the next turn; with `tries`, of strangers' tools as well."""
     if not mind.tools or mind.tool_turns >= TURNS_MAX:
         return []
     if mind.forced or mind.choice == "any":
@@ -50,7 +54,18 @@ def plan(mind: Mind, directive: Directive, output: Output) -> list[Wish]:
         return _ordered(mind, directive)
     if directive.turns:
         return _write(mind, output)
-    return _list(mind) or _read(mind) or _search(mind) or _write(mind, output)
+    natural = _list(mind) or _read(mind) or _search(mind) or _write(mind, output)
+    return natural or (_tried(mind) if tries else [])
+
+
+def _tried(mind: Mind) -> list[Wish]:
+    """Each tool that is nobody's idea of a file tool, once in a conversation."""
+    used = {use.name for use in mind.uses}
+    fresh = [tool for tool in mind.tools if tool.name not in used | FILE_TOOLS]
+    return [
+        Wish(tool, tool.any_arguments(mind.knowledge, 0))
+        for tool in fresh[: PARALLEL_MAX if mind.parallel else 1]
+    ]
 
 
 def _forced(mind: Mind, directive: Directive, output: Output) -> list[Wish]:

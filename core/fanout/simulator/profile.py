@@ -166,6 +166,9 @@ class GenerationTable(_Table):
     output_tokens: RangeTable = RangeTable()
     """Final answers are padded to a length drawn from this range."""
     thinking_tokens: RangeTable = RangeTable()
+    own_tools: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of the conversations in which each of a script's own tools is called
+    once. They really run, so it is none unless somebody says so."""
 
 
 class ServerTable(_Table):

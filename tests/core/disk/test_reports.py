@@ -5,6 +5,7 @@ import io
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -261,6 +262,14 @@ def test_a_run_with_every_row_done_is_complete(tmp_path: Path) -> None:
         "complete",
         0,
     )
+
+
+def test_a_cost_is_said_where_the_prices_are_known(tmp_path: Path) -> None:
+    report = report_of(folder_of(tmp_path, ended()), generated_at=NOW)
+    for amount, said in ((1.25, "$1.25 for what"), (None, "not known, for a model")):
+        known = replace(report, totals=replace(report.totals, dollars=amount))
+        for form in ("md", "html"):
+            assert f"Cost: {said}" in FORMATS[form](known)
 
 
 def test_a_live_run_is_reported_as_it_stands(tmp_path: Path) -> None:
@@ -676,6 +685,9 @@ def test_what_a_kill_left_in_doubt_is_listed_with_its_worst_cost(
         part = text[text.index("In doubt: 1") :]
         assert "8,192" in part
         assert shown in part
+        spent = "Cost: $0.00 for what was useful and wasted; "
+        doubt = "what is in doubt has no known price."
+        assert spent + (doubt if price is None else "in doubt, at most $0.082") in text
     (line,) = [
         x
         for x in csv.DictReader(io.StringIO(FORMATS["csv"](report)))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
+import jsonschema
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -378,6 +379,26 @@ def test_ordered_tool_turns_call_what_is_offered() -> None:
     name, given = bench.turns[0][0]
     assert name == "take_note"
     assert len(given["text"]) >= 700
+
+
+def test_own_tools_are_called_once_where_the_profile_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They really run, so it is none unless somebody asked for it."""
+    note = tool("take_note", ["text"], text=TEXT, urgency={"enum": ["low", "high"]})
+    post = tool("post", ["count"], count={"type": "integer"})
+    offered = [note, post, WRITE]
+    for share, turns in ((0.0, 0), (1.0, 1)):
+        table = {"generation": {"own_tools": share}}
+        monkeypatch.setitem(globals(), "PROFILE", load("demo", table))
+        bench = Bench({}, 1, numbered=False)
+        bench._use = lambda _name, _given: "noted"  # type: ignore[method-assign]
+        bench.run("Say hello.", tools=offered)
+        assert len(bench.turns) == turns
+    (calls,) = bench.turns
+    assert [name for name, _ in calls] == ["take_note", "post"]
+    for (_, given), form in zip(calls, offered, strict=False):
+        jsonschema.validate(given, form["input_schema"])
 
 
 def test_answers_are_cut_at_the_limit_and_at_stop_sequences() -> None:
