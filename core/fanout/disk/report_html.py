@@ -27,9 +27,17 @@ body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 72re
 table { border-collapse: collapse; width: 100%; margin: 0.5rem 0 1.5rem; }
 th, td { text-align: left; padding: 0.3rem 0.6rem; border-bottom: 1px solid #ddd;
   vertical-align: top; overflow-wrap: anywhere; }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
+th { overflow-wrap: normal; }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums;
+  white-space: nowrap; }
+.wide { overflow-x: auto; }
 tr.missing td { background: #fdecea; }
 code { font: 13px/1.4 ui-monospace, monospace; }
+@media (prefers-color-scheme: dark) {
+  :root { color-scheme: dark; }
+  body { color: #e4e4e4; background: #16181a; }
+  th, td { border-color: #3a3a3a; } tr.missing td { background: #47201c; }
+}
 """
 STYLE += TIMELINE
 _DIGEST = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
@@ -166,14 +174,17 @@ def _partitions(partitions: Iterable[ReportRow]) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str | int]]) -> str:
-    lines = ["<table>", "<tr>" + "".join(f"<th>{name}</th>" for name in head) + "</tr>"]
+    lines = [
+        '<div class="wide"><table>',
+        "<tr>" + "".join(f"<th>{name}</th>" for name in head) + "</tr>",
+    ]
     for row in rows:
         is_hole = any(isinstance(c, str) and c.startswith("missing: ") for c in row)
         cells = "".join(_cell(c) for c in row)
         lines.append(
             f'<tr class="missing">{cells}</tr>' if is_hole else f"<tr>{cells}</tr>"
         )
-    return "\n".join([*lines, "</table>"])
+    return "\n".join([*lines, "</table></div>"])
 
 
 def _cell(value: str | int) -> str:

@@ -16,13 +16,17 @@ from fanout.words.clean import clean
 from fanout.words.model import RowId, Status
 
 STYLE = """
-svg.t { width: 100%; height: auto; font: 11px system-ui, sans-serif; }
+svg.t { width: 100%; min-width: 44rem; height: auto; font: 11px system-ui, sans-serif; }
 svg.t text { fill: #444; } svg.t line { stroke: #ddd; }
 svg.t .life { stroke: #888; stroke-dasharray: 3 3; }
 svg.t .queued { fill: #d9d9d9; } svg.t .running { fill: #56b4e9; }
 svg.t .throttled { fill: #e69f00; } svg.t .done { fill: #b7e1d0; }
 svg.t .missing { fill: #d55e00; } svg.t .spent { fill: #56b4e9; }
 svg.t .limit { fill: none; stroke: #d55e00; stroke-width: 1.5; }
+@media (prefers-color-scheme: dark) {
+  svg.t text { fill: #bbb; } svg.t line { stroke: #3a3a3a; }
+  svg.t .queued { fill: #4a4a4a; } svg.t .done { fill: #2f6b55; }
+}
 """
 LANES_MAX = 300
 NAMED_MAX = 80
@@ -30,6 +34,8 @@ NAMED_MAX = 80
 WIDTH = 1_000.0
 LEFT = 190.0
 CHART = 54.0
+ROOM = 40.0
+"""For the time at the right end."""
 FINEST = 0.4
 """Stretches narrower than this are drawn with the one before."""
 _TICKS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400)
@@ -64,10 +70,10 @@ def timeline_html(timeline: Timeline) -> str:
     )
     return (
         f"<h2>Timeline</h2>\n{left_out}"
-        f'<svg class="t" viewBox="0 0 {WIDTH:g} {drawing.height:g}" role="img" '
-        f'aria-label="timeline of {shown:,} rows">\n'
+        f'<div class="wide"><svg class="t" viewBox="0 0 {WIDTH:g} {drawing.height:g}"'
+        f' role="img" aria-label="timeline of {shown:,} rows">\n'
         + "\n".join(drawing.parts())
-        + "\n</svg>"
+        + "\n</svg></div>"
     )
 
 
@@ -119,9 +125,12 @@ class _Drawing:
         for number in range(int(self._timeline.length / step) + 1):
             at = number * step
             x = self._x(at)
+            place = f'x="{x + 2:.1f}" y="{self._top + 12:.1f}"'
+            if x > WIDTH - ROOM:
+                place = f'x="{x - 2:.1f}" y="{self._top + 12:.1f}" text-anchor="end"'
             yield (
                 f'<line x1="{x:.1f}" x2="{x:.1f}" y1="24" y2="{self.height:.1f}"/>'
-                f'<text x="{x + 2:.1f}" y="{self._top + 12:.1f}">{_clock(at)}</text>'
+                f"<text {place}>{_clock(at)}</text>"
             )
 
     def _chart(
@@ -144,8 +153,11 @@ class _Drawing:
         known = [place(r, r.limit) for r in readings if r.limit is not None]
         if known:
             yield f'<polyline class="limit" points="{" ".join(known)}"/>'
-        yield f'<text x="2" y="{y + 20:.1f}">{_text(_cut(named))}</text>'
-        yield f'<text x="2" y="{y + 34:.1f}">{peak:,} of {_limit(readings)}</text>'
+        figures = f"{peak:,} of {_limit(readings)}"
+        said = (f"{_SHORT.get(limit, limit)}/min", pool, figures)
+        for line, told in enumerate(said):
+            where = f'x="2" y="{y + 16 + 14 * line:.1f}"'
+            yield f"<text {where}>{_text(_cut(told))}</text>"
 
     def _row(self, y: float, row: RowId) -> Iterator[str]:
         name = str(row)

@@ -137,7 +137,7 @@ class Page(HTMLParser):
 
     TAGS = frozenset(
         {"html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p"}
-        | {"table", "tr", "th", "td", "bdi", "code", "ul", "li"}
+        | {"table", "tr", "th", "td", "bdi", "code", "ul", "li", "div"}
     )
 
     def __init__(self) -> None:
