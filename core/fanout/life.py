@@ -330,6 +330,7 @@ class Life:
             budget=self._budgets.get(RUN, Budget()),
             phase_budgets={n: b for n, b in self._budgets.items() if n != RUN},
             raises=setting.raises,
+            counts=True,
             dry=config.dry,
             keep=keeper(access, runs),
         )

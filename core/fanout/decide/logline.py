@@ -6,7 +6,7 @@ from typing import Any
 
 from fanout.decide.ending import script_said, stop_said
 from fanout.decide.forecast.say import dollars
-from fanout.words.ahead import Forecasted, RunsAgain
+from fanout.words.ahead import Forecasted, OpeningsCounted, RunsAgain
 from fanout.words.batched import (
     BatchEnded,
     BatchGone,
@@ -62,6 +62,13 @@ def _life(event: LifeStarted) -> Line:
 def _again(event: RunsAgain) -> Line:
     detail = f": {event.detail}" if event.detail else ""
     return Line("info", f"runs again: {event.why}{detail}", event.row)
+
+
+def _counted(event: OpeningsCounted) -> Line:
+    text = f"{len(event.counts)} openings counted, at no cost"
+    if event.failed:
+        return Line("info", f"{text}; then counting failed: {event.failed}")
+    return Line("info", text)
 
 
 def _refused(event: CallRefused) -> Line:
@@ -144,6 +151,7 @@ _LINES: dict[type, Callable[[Any], Line | None]] = {
     LifeStarted: _life,
     PhaseEntered: lambda e: Line("info", f"phase {e.phase}"),
     RunsAgain: _again,
+    OpeningsCounted: _counted,
     Forecasted: lambda e: Line("warning" if e.warns else "info", e.text),
     TurnsKept: lambda e: Line("info", f"goes on from turns of {e.source}", e.row),
     CallRefused: _refused,

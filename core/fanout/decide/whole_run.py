@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fanout.decide.run_state import RUN, RunState
-from fanout.words.ahead import Forecasted, RunsAgain
+from fanout.words.ahead import Forecasted, OpeningsCounted, RunsAgain
 from fanout.words.budgets import Budget
 from fanout.words.events import (
     BudgetSet,
@@ -65,6 +65,8 @@ def _run_ended(state: RunState, _at: float, event: RunEnded) -> None:
 WHOLE_RUN: Mapping[type, Callable[[RunState, float, Any], None]] = {
     RunsAgain: _runs_again,
     Forecasted: _forecasted,
+    # For forecasts, which fold their own facts.
+    OpeningsCounted: lambda _state, _at, _event: None,
     LimitsLearned: _limits_learned,
     CeilingSet: _ceiling_set,
     BudgetSet: _budget_set,

@@ -67,6 +67,8 @@ class Plan:
             inputs=self.inputs.text,
             input_digests=self.inputs.digests,
             reads=self.inputs.reads,
+            content=self.inputs.content,
+            reading=self.inputs.reading,
             schema=None if self.schema is None else self.schema.wire,
             validate=None if self.schema is None else self.schema.validate,
             tools=self.tools,

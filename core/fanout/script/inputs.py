@@ -22,12 +22,15 @@ else raises `UsageError`.
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from html import escape
 from typing import Any
 
+from fanout.decide.content import NOTHING, Content, measure, of_files, total
 from fanout.decide.packing import Partition
+from fanout.decide.tokens import Kind, kind_of
 from fanout.errors import UsageError
 from fanout.script.jsonable import is_model, strict_json
 from fanout.script.results import NAMES_SHOWN, Done, Missing, Results
@@ -52,6 +55,10 @@ class Rendered:
     """Those of them that were missing."""
     reads: int = 0
     """Bytes of the files of which the text is only a list."""
+    content: Content = NOTHING
+    """What the text is made of."""
+    reading: Content = NOTHING
+    """What those files are likely to hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,7 @@ class _Block:
     outline: str
     digests: tuple[str, ...] = ()
     reads: int = 0
+    reading: Content = NOTHING
 
 
 def render(inputs: Any, *, readable: frozenset[str] = frozenset()) -> Rendered:
@@ -86,6 +94,8 @@ def render(inputs: Any, *, readable: frozenset[str] = frozenset()) -> Rendered:
         sources=sources,
         holes=holes,
         reads=whole.reads,
+        content=measure(whole.text),
+        reading=whole.reading,
     )
 
 
@@ -217,8 +227,12 @@ def _files(part: Partition, readable: frozenset[str]) -> _Block:
     listed = part.root in readable
     text = partition.render(part, inline=not listed)
     names = {"key": part.key}
-    reads = sum(piece.bytes for piece in part.pieces) if listed else 0
-    made = _Block(text, f"partition {part.digest}", (part.digest,), reads)
+    sizes: Counter[Kind] = Counter()
+    if listed:
+        for piece in part.pieces:
+            sizes[kind_of(piece.path)] += piece.bytes
+    outline = f"partition {part.digest}"
+    made = _Block(text, outline, (part.digest,), sizes.total(), of_files(sizes))
     return _tagged("files", names, made)
 
 
@@ -238,6 +252,7 @@ def _tagged(tag: str, names: Mapping[str, str], inner: _Block) -> _Block:
         f"{head}{inner.outline}{tail}",
         inner.digests,
         inner.reads,
+        inner.reading,
     )
 
 
@@ -248,6 +263,7 @@ def _joined(blocks: Iterable[_Block], between: str = "\n") -> _Block:
         between.join(block.outline for block in made),
         tuple(digest for block in made for digest in block.digests),
         sum(block.reads for block in made),
+        total(block.reading for block in made),
     )
 
 

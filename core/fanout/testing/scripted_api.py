@@ -138,9 +138,17 @@ class ScriptedApi:
             self._cut[cut] = text
             cut.set()
 
+    async def ready(self) -> None:
+        """It is, at once."""
+
     async def plain(
-        self, method: str, path: str, body: Mapping[str, Any] | None
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None,
+        *,
+        seconds: float | None = None,
     ) -> tuple[int, dict[str, str], str]:
         """Answer everything else with an empty object."""
-        del method, path, body
+        del method, path, body, seconds
         return 200, {}, "{}"

@@ -10,7 +10,7 @@ from typing import cast
 
 from fanout.decide.open_batches import Member
 from fanout.decide.state import RunState, apply
-from fanout.words.ahead import Forecasted, RunsAgain
+from fanout.words.ahead import Forecasted, OpeningsCounted, RunsAgain
 from fanout.words.batched import (
     BatchEnded,
     BatchGone,
@@ -126,6 +126,7 @@ class Story:
             Observed(pools=[], gates={}, ceiling=[4, None, 1]),
             StopAsked(mode="drain", cause="quit"),
             RunsAgain(row=self._random.choice(self._ids), why="its inputs changed"),
+            OpeningsCounted(counts=(["claude", [9] * 14, 40],), failed="status 429"),
             Forecasted(
                 reused=96,
                 kept=1,

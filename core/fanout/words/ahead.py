@@ -46,6 +46,16 @@ class Forecasted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OpeningsCounted:
+    """The account was asked how many tokens some first requests have."""
+
+    counts: tuple[Json, ...] = ()
+    """Of each: its model, what it is made of, and its tokens."""
+    failed: str = ""
+    """Why not all that was asked for came; empty when all did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Foreseen:
     """What there is to compare."""
 

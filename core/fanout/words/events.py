@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fanout.words.ahead import Forecasted, RunsAgain
+from fanout.words.ahead import Forecasted, OpeningsCounted, RunsAgain
 from fanout.words.batched import (
     BatchEnded,
     BatchGone,
@@ -308,6 +308,7 @@ Event = (
     | RowExpected
     | RowScheduled
     | RunsAgain
+    | OpeningsCounted
     | Forecasted
     | TurnsKept
     | CallAdmitted

@@ -34,6 +34,16 @@ class Range:
             max(self.high, other.high),
         )
 
+    def widened(self, share: float, other: "Range") -> "Range":
+        """The same, with at least so much of the other one's width."""
+        below = share * (other.expected - other.low)
+        above = share * (other.high - other.expected)
+        return Range(
+            max(0.0, min(self.low, self.expected - below)),
+            self.expected,
+            max(self.high, self.expected + above),
+        )
+
     def times(self, factor: float) -> "Range":
         """The range of so many times as much."""
         return Range(self.low * factor, self.expected * factor, self.high * factor)
@@ -127,6 +137,40 @@ class PhaseForecast:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Calibrated:
+    """How sure estimates of input are, and what they were corrected by."""
+
+    error: float
+    """Nine of ten such runs are off by less than this share."""
+    counted: int = 0
+    """First requests that the account has counted."""
+    answered: int = 0
+    """First requests of this run that were answered."""
+    earlier: int = 0
+    """Requests of earlier runs."""
+    openings: bool = False
+    """Agents have tools: what these read later is not in it."""
+    failed: str = ""
+    """Why the account counts none."""
+
+    @property
+    def observed(self) -> int:
+        """Requests of which the tokens are known."""
+        return self.counted + self.answered + self.earlier
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "error": round(self.error, 4),
+            "counted": self.counted,
+            "answered": self.answered,
+            "earlier": self.earlier,
+            "openings": self.openings,
+            "failed": self.failed,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """What is left to do, as far as it is known."""
 
@@ -140,6 +184,8 @@ class Forecast:
     """Where the limits are known from."""
     unknown: int = 0
     """Rows that are declared ahead, and of which nothing is known yet."""
+    calibrated: Calibrated | None = None
+    """How sure the input is; None where it is not known what agents are given."""
 
     @property
     def rows(self) -> int:
@@ -186,6 +232,7 @@ class Forecast:
             binds=other.binds,
             limits=other.limits,
             unknown=other.unknown,
+            calibrated=other.calibrated or self.calibrated,
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -200,6 +247,9 @@ class Forecast:
             "binds": self.binds,
             "limits": self.limits,
             "unknown": self.unknown,
+            "calibrated": (
+                None if self.calibrated is None else self.calibrated.as_dict()
+            ),
             "phases": [_phase(phase) for phase in self.phases],
         }
 

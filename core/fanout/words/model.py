@@ -210,6 +210,10 @@ class RowSpec:
     reads: int = 0
     """Bytes of the files that its tools are pointed at."""
     tools: bool = False
+    content: tuple[int, ...] = ()
+    """What the first call is made of (`fanout.decide.content`); for forecasts only."""
+    reading: tuple[int, ...] = ()
+    """What the files are likely to hold that its tools are pointed at."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,10 @@ class AgentOrder:
     """Digests of the inputs, for the fingerprint."""
     reads: int = 0
     """Bytes of the files that the agent is to read with its tools."""
+    content: tuple[int, ...] = ()
+    """What the inputs are made of (`fanout.decide.content`)."""
+    reading: tuple[int, ...] = ()
+    """What those files are likely to hold."""
     schema: Mapping[str, Any] | None
     """JSON schema of the output; None asks for text."""
     validate: Validate | None

@@ -215,6 +215,10 @@ class Api:
             return _in_stream(assembly, limits, request_id)
         return _broken(how, assembly.usage, limits, request_id)
 
+    async def ready(self) -> None:
+        """Return once something could be sent."""
+        await self._opened()
+
     async def plain(
         self,
         method: str,

@@ -10,8 +10,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from aiolimiter import AsyncLimiter
-
+from fanout.decide.content import of_body
 from fanout.decide.fingerprint import fingerprint
 from fanout.decide.histories import Histories
 from fanout.words.events import RowScheduled, TurnsKept
@@ -34,14 +33,13 @@ from fanout.world.clientlines import (
 from fanout.world.core import Core
 from fanout.world.messages import ClientCame, ClientGone, Found, LookedUp
 from fanout.world.openings import MAX_TOKENS, Defaults
+from fanout.world.pacing import CountPace
 from fanout.world.request import Request
 from fanout.world.rows import Rows
 from fanout.world.waves import Waves
 
 MESSAGES = "/v1/messages"
 NATURAL = ("end_turn", "stop_sequence", "tool_use", "pause_turn")
-COUNTS_PER_SECOND = 25
-"""`count_tokens` has its own limit, 2,000 a minute on the smallest plan."""
 
 
 class Passthrough(Protocol):
@@ -74,6 +72,7 @@ class Clients:
         seeker: Seeker,
         waves: Waves,
         defaults: Defaults,
+        pace: CountPace,
     ) -> None:
         self._core = core
         self._rows = rows
@@ -87,7 +86,7 @@ class Clients:
         self._by_order: dict[int, ClientLine] = {}
         """Where each request waits, by the identity of its order."""
         self._numbers: dict[str, int] = {}
-        self._pace: AsyncLimiter | None = None
+        self._pace = pace
 
     def came(self, message: ClientCame) -> None:
         """Take a request of the script."""
@@ -177,6 +176,7 @@ class Clients:
             estimate=self._core.expect_input(model, row.phase, size),
             size=size,
             tools=bool(order.body.get("tools")),
+            content=of_body(order.body),
         )
         line = ClientLine(row, keyed, spec)
         if self._rows.already_ended(row):
@@ -366,9 +366,7 @@ class Clients:
 
     async def _pass(self, message: ClientCame) -> None:
         order = message.order
-        if self._pace is None:
-            self._pace = AsyncLimiter(1, 1 / COUNTS_PER_SECOND)
-        await self._pace.acquire()
+        await self._pace.wait()
         method = "post" if order.body else "get"
         status, headers, text = await self._api.plain(
             method, order.path, order.body or None

@@ -22,9 +22,11 @@ from fanout.world.budgets import Budgets
 from fanout.world.calls import Calls
 from fanout.world.clients import Clients
 from fanout.world.core import Core
+from fanout.world.counting import Counting
 from fanout.world.lanes import Lanes
 from fanout.world.lookup import Lookup
 from fanout.world.openings import Defaults
+from fanout.world.pacing import CountPace
 from fanout.world.performers import Apart, Performers, Threads
 from fanout.world.planning import Planning
 from fanout.world.question import Question
@@ -48,6 +50,10 @@ class ApiPort(Protocol):
         headers: Mapping[str, str] | None = None,
     ) -> Outcome:
         """Send one call and see it to its end."""
+        ...
+
+    async def ready(self) -> None:
+        """Return once something could be sent."""
         ...
 
     async def plain(
@@ -108,6 +114,7 @@ class Desks:
     stale: Stale
     waves: Waves
     question: Question
+    counting: Counting
     requeues: Requeues
 
 
@@ -164,6 +171,31 @@ def _performers(core: Core, world: World) -> Performers:
     )
 
 
+def _counting(core: Core, world: World, rows: Rows, pace: CountPace) -> Counting:
+    return Counting(core, world.api, rows=rows, pace=pace, planning=world.planning)
+
+
+def _clients(  # noqa: PLR0917  one after the other, as they are
+    core: Core,
+    world: World,
+    rows: Rows,
+    calls: Calls,
+    seeker: Performers,
+    waves: Waves,
+    pace: CountPace,
+) -> Clients:
+    return Clients(
+        core,
+        rows=rows,
+        calls=calls,
+        api=world.api,
+        seeker=seeker,
+        waves=waves,
+        defaults=world.defaults,
+        pace=pace,
+    )
+
+
 def build_desks(core: Core, world: World) -> Desks:
     """Return the desks of one life."""
     stopping = _stopping(core, world)
@@ -174,7 +206,9 @@ def build_desks(core: Core, world: World) -> Desks:
     budgets.again, budgets.waits = lanes.again, lanes.waits
     performers = _performers(core, world)
     question = Question(core, world.planning, world.purses)
-    waves = Waves(core, world.planning, question)
+    pace = CountPace()
+    counting = _counting(core, world, rows, pace)
+    waves = Waves(core, world.planning, question, counting)
     agents = Agents(
         core,
         rows=rows,
@@ -185,16 +219,7 @@ def build_desks(core: Core, world: World) -> Desks:
         budgets=budgets,
         stopping=stopping.cause,
     )
-    clients = Clients(
-        core,
-        rows=rows,
-        calls=calls,
-        api=world.api,
-        seeker=performers,
-        waves=waves,
-        defaults=world.defaults,
-    )
-
+    clients = _clients(core, world, rows, calls, performers, waves, pace)
     stopping.connect(
         rows,
         lanes,
@@ -214,5 +239,6 @@ def build_desks(core: Core, world: World) -> Desks:
         stale=Stale(core, rows, lanes, agents.give_up_tools),
         waves=waves,
         question=question,
+        counting=counting,
         requeues=Requeues(core, agents, performers, waves),
     )

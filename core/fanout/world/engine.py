@@ -117,6 +117,7 @@ class Engine:
             said.Checked: agents.checked,
             said.LookedUp: self._looked_up,
             said.Quiet: desks.waves.quiet,
+            said.Counted: desks.counting.came,
             ask.Pause: lambda _: self._pause(paused=True),
             ask.Resume: lambda _: self._pause(paused=False),
             ask.SetCeiling: lambda m: self._set_ceiling(m.ceiling),

@@ -225,6 +225,16 @@ class Quiet:
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """The account was asked to count openings, and has or will not."""
+
+    counts: tuple[tuple[str, tuple[int, ...], int], ...]
+    """Model, content and tokens of each."""
+    failed: str
+    """Why not all of them came; empty when they did."""
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """Somebody wants a fresh snapshot."""
 

@@ -18,6 +18,9 @@ class NoApi:
         """Nothing is admitted in a dry run; what asked here would have spent."""
         raise AssertionError("a dry run was about to send a call")
 
+    async def ready(self) -> None:
+        """Nothing is waited for."""
+
     async def plain(self, *_: Any, **__: Any) -> NoReturn:
         """Answer never: what it would be is not known, so the dry run ends here."""
         await asyncio.sleep(DRY_SECONDS)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanout.decide.batching import BATCH, LIVE, POOL
+from fanout.decide.content import of_opening
 from fanout.decide.conversation import Conversation, new_bytes
 from fanout.decide.fingerprint import fingerprint
 from fanout.disk.jsonline import to_json
@@ -125,4 +126,6 @@ def spec_of(
         size=size,
         reads=order.reads,
         tools=bool(order.tools),
+        content=of_opening(opening, order.content),
+        reading=order.reading,
     )

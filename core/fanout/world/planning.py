@@ -65,6 +65,8 @@ class Planning:
     """Of phases, as the options have them."""
     raises: bool = False
     """Somebody can be asked whether a budget is to be raised."""
+    counts: bool = False
+    """Have the account count some first requests before the first forecast."""
     dry: bool = False
     """Spend nothing: find out what would run, and end."""
     keep: Callable[[Mapping[str, Mapping[Dimension, Limit]], float], None] = (

@@ -22,6 +22,7 @@ from fanout.words.forecast import Forecast, Plan
 from fanout.words.model import Dimension, MissingKind, RowId
 from fanout.words.snapshot import PoolView
 from fanout.world.core import Core
+from fanout.world.counting import Counting
 from fanout.world.messages import Found, LookedUp, Quiet
 from fanout.world.planning import DRY, DRY_SECONDS, Known, Planning
 from fanout.world.question import Question
@@ -38,8 +39,11 @@ its patience."""
 class Waves:
     """Rows on their way to their first call."""
 
-    def __init__(self, core: Core, planning: Planning, question: Question) -> None:
+    def __init__(
+        self, core: Core, planning: Planning, question: Question, counting: Counting
+    ) -> None:
         self._core = core
+        self._counting = counting
         self._question = question
         self._planning = planning
         self._script = planning.script
@@ -135,7 +139,8 @@ class Waves:
             return
         if self._looking or not self._told() or not self._is_quiet():
             return
-        self._close()
+        if not self._counting.holds(self._parked):
+            self._close()
 
     def _told(self) -> bool:
         core = self._core

@@ -21,7 +21,7 @@ from fanout.decide.forecast.duration import (
 )
 from fanout.decide.forecast.forecast import forecast
 from fanout.decide.forecast.outlook import Experience, Outlook
-from fanout.decide.forecast.prior import Kind, guess
+from fanout.decide.forecast.prior import Kind, guess, supposed
 from fanout.decide.forecast.sample import Sample, Use, used
 from fanout.decide.forecast.say import (
     Tally,
@@ -326,8 +326,8 @@ def test_more_work_never_takes_less(
 def test_a_guess_is_a_range_and_grows(some: list[int], tools: bool) -> None:
     kind = Kind(model="claude-sonnet-5", tools=tools, max_tokens=8_192, max_turns=50)
     for end, more in ((some, [*some, 1_000]),):
-        before = guess(kind, len(end), sum(end))
-        after = guess(kind, len(more), sum(more))
+        before = guess(kind, len(end), supposed(sum(end)))
+        after = guess(kind, len(more), supposed(sum(more)))
         assert all(0 <= one.low <= one.expected <= one.high for one in before)
         assert before[Use.CALLS].expected <= after[Use.CALLS].expected * (1 + 1e-9)
 

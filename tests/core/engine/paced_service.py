@@ -105,6 +105,9 @@ class PacedService:
             date=float(int(self._now())),
         )
 
+    async def ready(self) -> None:
+        return
+
     async def plain(self, *_: Any) -> tuple[int, dict[str, str], str]:
         return 200, {}, "{}"
 

@@ -388,6 +388,9 @@ class Service:
             )
         return answered(f'{{"n": {entry.request_id[1:]}}}', usage=usage)
 
+    async def ready(self) -> None:
+        return
+
     async def plain(
         self, method: str, path: str, body: Mapping[str, Any] | None
     ) -> tuple[int, dict[str, str], str]:

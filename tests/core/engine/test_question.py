@@ -169,7 +169,7 @@ def test_a_budget_below_the_allowance_is_answer_enough(tmp_path: Path) -> None:
         budget=Budget(tokens=1_500_000),
         planning=Planning(asks=Asks.REFUSES, budget=Budget(tokens=1_500_000)),
     )
-    bench.schedule(*large(8))
+    bench.schedule(*large(7))
     bench.at(900, bench.returns)
     bench.run()
     assert bench.api.bodies

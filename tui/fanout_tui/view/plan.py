@@ -6,6 +6,7 @@ from fanout.decide.forecast.say import (
     cost,
     how_long,
     span,
+    sure,
     tokens,
 )
 from fanout.words.ahead import Forecasted
@@ -67,6 +68,7 @@ def short_figures(seen: Forecast) -> list[str]:
     ]
     if took := how_long(seen):
         lines.append(took)
+    lines += sure(seen)
     return lines if seen.learned else [*lines, GUESS]
 
 
@@ -79,7 +81,9 @@ def figure_lines(seen: Forecast) -> list[str]:
         f"cache read {span(classes.cache_read)}",
         f"output {span(classes.output)}",
     )
-    lines = [f"  tokens     {', '.join(parts)}", f"  cost       {cost(seen)}"]
+    lines = [f"  tokens     {', '.join(parts)}"]
+    lines += [f"  estimates  {text}" for text in sure(seen)]
+    lines.append(f"  cost       {cost(seen)}")
     took = how_long(seen)
     if took:
         paced = seen.limits and seen.binds != BATCHES

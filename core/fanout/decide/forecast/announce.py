@@ -123,4 +123,5 @@ def _timed(known: Forecast, whole: Forecast, elapsed: float) -> Forecast:
         binds=whole.binds,
         limits=whole.limits,
         unknown=whole.unknown,
+        calibrated=known.calibrated,
     )

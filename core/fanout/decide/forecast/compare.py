@@ -9,6 +9,12 @@ from fanout.decide.sums import minus
 from fanout.words.ahead import Foreseen
 from fanout.words.model import Usage
 
+INPUTS = (
+    "input_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+)
+
 
 def compared(
     foreseen: Foreseen | None, used: Usage, dollars: float | None, at: float
@@ -34,6 +40,26 @@ def compared(
             "dollars": cost,
             "seconds": round(max(0.0, at - foreseen.at), 3),
         },
+        "input": _input(foreseen.last.figures, usage),
+    }
+
+
+def _input(figures: Any, usage: Usage) -> Mapping[str, Any] | None:
+    """What was read beside what was expected; None where nothing was."""
+    classes = figures.get("tokens") if isinstance(figures, Mapping) else None
+    known = classes if isinstance(classes, Mapping) else {}
+    parts = [_expected(known.get(name)) for name in INPUTS]
+    expected = sum(part or 0.0 for part in parts)
+    if not expected:
+        return None
+    told = figures.get("calibrated")
+    read = usage.charged_input + usage.cache_read_input_tokens
+    return {
+        "expected": round(expected),
+        "used": read,
+        "off": round(read / expected - 1, 4),
+        "said": told.get("error") if isinstance(told, Mapping) else None,
+        "openings": bool(isinstance(told, Mapping) and told.get("openings")),
     }
 
 
@@ -60,7 +86,16 @@ def outcome(told: Mapping[str, Any] | None) -> str:
         return ""
     expected = ", ".join(say(a) for a, _, say in both)
     took = ", ".join(say(b) for _, b, say in both)
-    return f"{expected} expected; {took} used"
+    return f"{expected} expected; {took} used{_off(told.get('input'))}"
+
+
+def _off(told: object) -> str:
+    """Say how far off the input was, where it was estimated as a whole."""
+    if not isinstance(told, Mapping) or told["said"] is None or told["openings"]:
+        return ""
+    off, said = round(100 * told["off"]), 100 * told["said"]
+    where = f"{abs(off)} % {'more' if off > 0 else 'less'} than" if off else "as"
+    return f"; input {where} expected (±{said:.0f} % said)"
 
 
 def _tokens(count: float) -> str:

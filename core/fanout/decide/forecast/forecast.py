@@ -7,9 +7,10 @@ from fanout.decide.batching import POOL, PRICE
 from fanout.decide.forecast.batches import BATCHES
 from fanout.decide.forecast.duration import Duration, Limits, Load, duration
 from fanout.decide.forecast.longest import longest
-from fanout.decide.forecast.outlook import Group, Name, Outlook
-from fanout.decide.forecast.prior import guess
-from fanout.decide.forecast.sample import Sample, Use
+from fanout.decide.forecast.openings import Given, calibrated, tokens_of
+from fanout.decide.forecast.outlook import Going, Group, Name, Outlook
+from fanout.decide.forecast.prior import guess, supposed
+from fanout.decide.forecast.sample import INPUTS, Sample, Use
 from fanout.decide.pricing import dollars
 from fanout.words.forecast import Forecast, PhaseForecast, Range, TokenRange
 from fanout.words.model import Usage
@@ -23,6 +24,8 @@ OPENING = Range(0.5, 1.5, 3.0)
 """Seconds in which the first answers tell the limits, and the rest is let out."""
 GOES_BACK = 0.5
 """From so many answers on that are expected to be sent back, one is."""
+WIDTH_KEPT = 0.8
+"""So much of what agents differed by stays, where what they read is estimated."""
 LEAST_LEFT = 0.2
 """An agent under way that has used up its share is expected to need so much more."""
 
@@ -65,6 +68,7 @@ def forecast(outlook: Outlook, limits: Limits, now: float | None = None) -> Fore
         binds=binds,
         limits=limits.source,
         unknown=unknown,
+        calibrated=calibrated(outlook),
     )
 
 
@@ -144,9 +148,10 @@ def _left(
     sample = _sample(outlook, name, group)
     size = group.fresh_size + more * _usual_size(sample, group)
     count = group.fresh + more
-    fresh = _expected(sample, group, count, size)
+    given = tokens_of(outlook, name, group, count, size)
+    fresh = _expected(sample, group, count, size, given)
     going = [
-        _rest(_expected(sample, group, 1, one.size), one.values())
+        _rest(_of_one(outlook, sample, group, one), one.values())
         for one in group.going.values()
     ]
     slowest = _longest(sample, group, count) if count else Range()
@@ -159,8 +164,10 @@ def _left(
 
 def _longest(sample: Sample, group: Group, count: float) -> Range:
     """How long the longest of so many new agents works."""
-    alone = _expected(sample, group, 1, _usual_size(sample, group))[Use.SECONDS]
-    return longest(sample, count) if sample.count >= FEW else alone
+    if sample.count >= FEW:
+        return longest(sample, count)
+    usual = _usual_size(sample, group)
+    return _expected(sample, group, 1, usual, Given(supposed(usual)))[Use.SECONDS]
 
 
 def _usual_size(sample: Sample, group: Group) -> float:
@@ -169,19 +176,42 @@ def _usual_size(sample: Sample, group: Group) -> float:
     return sample.size / sample.count if sample.count else 0.0
 
 
-def _expected(sample: Sample, group: Group, count: float, size: float) -> list[Range]:
+def _of_one(outlook: Outlook, sample: Sample, group: Group, one: Going) -> list[Range]:
+    """What one agent will use from its beginning to its end."""
+    alone = Group(group.kind, group.pool)
+    alone.count(one, 1)
+    given = tokens_of(outlook, one.name, alone, 1, one.size)
+    return _expected(sample, group, 1, one.size, given)
+
+
+def _expected(
+    sample: Sample, group: Group, count: float, size: float, given: Given
+) -> list[Range]:
     """What agents will use from their beginning to their end."""
     if not sample.count:
-        return guess(group.kind, count, size)
+        return guess(group.kind, count, given.tokens)
     seen = [sample.of(use, count, size) for use in Use]
+    if given.known and count and not group.kind.tools:
+        # What they read is what they are given, and that was estimated: the surer
+        # of both figures holds. How long it takes hangs on more than that.
+        read = sample.input(given.tokens)
+        if _width(read) < _width([seen[use] for use in INPUTS]):
+            seen[: len(INPUTS)] = [
+                one.widened(WIDTH_KEPT, seen[use])
+                for use, one in zip(INPUTS, read, strict=True)
+            ]
     if sample.count >= FEW:
         return seen
-    supposed = guess(group.kind, count, size)
+    prior = guess(group.kind, count, given.tokens)
     share = 1 / (1 + sample.count)
     return [
-        known.times(1 - share) + prior.times(share)
-        for known, prior in zip(seen, supposed, strict=True)
+        known.times(1 - share) + guessed.times(share)
+        for known, guessed in zip(seen, prior, strict=True)
     ]
+
+
+def _width(figures: list[Range]) -> float:
+    return sum(figure.high - figure.low for figure in figures)
 
 
 def _rest(whole: list[Range], spent: list[float]) -> list[Range]:

@@ -13,12 +13,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from fanout.decide.admission.estimate import TOKENS_PER_BYTE
 from fanout.decide.batching import POOL
+from fanout.decide.calibration import Calibration
+from fanout.decide.content import NOTHING, Content, checked, total, weight
+from fanout.decide.content import Kind as Mark
 from fanout.decide.forecast.batches import FACTS, KEPT, Batches
 from fanout.decide.forecast.prior import Kind
 from fanout.decide.forecast.sample import Sample, used
 from fanout.decide.pricing import BUILT_IN, from_json
 from fanout.decide.run_state import THROWN_AWAY
+from fanout.words.ahead import OpeningsCounted
 from fanout.words.events import (
     CallAbandoned,
     CallAnswered,
@@ -38,8 +43,8 @@ from fanout.words.model import NO_USAGE, RowId, RowSpec, Usage
 BYTES_A_TOKEN = 3
 """For rows of journals that do not say what they were given."""
 KEPT_MAX = 40.0
-"""For so many agents the earlier runs count at most."""
-TEACHING = frozenset({CallRefused, CallAbandoned}) | FACTS
+"""For so many agents, and requests, the earlier runs count at most."""
+TEACHING = frozenset({CallRefused, CallAbandoned, OpeningsCounted}) | FACTS
 """Facts that change nothing of what a run has kept, and tell what such runs take."""
 
 
@@ -56,6 +61,10 @@ class Going:
 
     name: Name
     size: float
+    opening: Content = NOTHING
+    """What its first request is made of."""
+    given: Content = NOTHING
+    """The same with the files that it is pointed at."""
     usage: Usage = NO_USAGE
     calls: int = 0
     seconds: float = 0.0
@@ -82,8 +91,20 @@ class Group:
     fresh: int = 0
     """Open agents that nothing was spent on."""
     fresh_size: float = 0.0
+    fresh_given: list[float] = field(default_factory=lambda: [0.0] * len(Mark))
+    fresh_known: int = 0
+    """Fresh agents of which it is known what they are given."""
     going: dict[RowId, Going] = field(default_factory=dict)
     """Open agents that something was spent on."""
+
+    def count(self, going: Going, by: int) -> None:
+        """Count an agent that nothing was spent on in, or out."""
+        self.fresh += by
+        self.fresh_size += by * going.size
+        if going.given:
+            self.fresh_known += by
+            for at, count in enumerate(going.given):
+                self.fresh_given[at] += by * count
 
 
 class Experience:
@@ -96,11 +117,13 @@ class Experience:
         """Each phase's largest kind, with how many agents its newest run had."""
         self.batches: list[float] = []
         """Seconds that batches took, the newest last."""
+        self.calibration = Calibration()
         for outlook in outlooks:
             self._add(outlook)
             self.batches = [*outlook.batches.took, *self.batches][-KEPT:]
 
     def _add(self, outlook: "Outlook") -> None:
+        self.calibration = self.calibration.joined(outlook.calibration, KEPT_MAX)
         news: dict[str, tuple[Name, float]] = {}
         for name, group in outlook.groups.items():
             count = group.sample.count
@@ -133,11 +156,17 @@ class Outlook:
         self.earlier = Experience()
         self.batches = Batches()
         self.prices = BUILT_IN
+        self.calibration = Calibration()
+        """What was observed of vocabularies in this run."""
+        self.uncounted = ""
+        """Why openings could not be counted."""
+        self._joined: tuple[Experience, Calibration] | None = None
         self._rows: dict[RowId, Going] = {}
         self._left: dict[RowId, Going] = {}
         """Missing ones, which may be reopened."""
         self._handlers: Mapping[type, Callable[[Any], None]] = {
             LifeStarted: self._life,
+            OpeningsCounted: self._counted,
             RowExpected: self._expected,
             RowScheduled: self._scheduled,
             TurnsKept: self._kept,
@@ -162,11 +191,22 @@ class Outlook:
         """Agents that have not ended."""
         return len(self._rows)
 
+    @property
+    def vocabulary(self) -> Calibration:
+        """What is known of vocabularies, from this run and from earlier ones."""
+        known = self._joined
+        if known is None or known[0] is not self.earlier:
+            joined = self.calibration.joined(self.earlier.calibration, KEPT_MAX)
+            known = self._joined = self.earlier, joined
+        return known[1]
+
     def only(self, rows: Iterable[RowId]) -> "Outlook":
         """Return the outlook on some of the open rows; samples are shared."""
         part = Outlook()
         part.earlier, part.prices = self.earlier, self.prices
         part.batches = self.batches.closed()
+        part.calibration, part.uncounted = self.calibration, self.uncounted
+        part._joined = self.earlier, self.vocabulary
         for row in rows:
             going = self._rows.get(row)
             if going is None:
@@ -183,8 +223,21 @@ class Outlook:
         self._left.clear()
         self.ahead.clear()
         for group in self.groups.values():
-            group.fresh, group.fresh_size = 0, 0.0
+            group.fresh, group.fresh_size, group.fresh_known = 0, 0.0, 0
+            group.fresh_given = [0.0] * len(Mark)
             group.going.clear()
+
+    def _counted(self, event: OpeningsCounted) -> None:
+        self.uncounted = event.failed
+        for model, content, tokens in event.counts:
+            self._observe(model, checked(content), tokens, counted=True)
+
+    def _observe(
+        self, model: str, content: Content, tokens: float, *, counted: bool
+    ) -> None:
+        if content:
+            self.calibration.learn(model, content, tokens, counted=counted)
+            self._joined = None
 
     def _expected(self, event: RowExpected) -> None:
         if event.row not in self._rows and event.row not in self._left:
@@ -203,7 +256,9 @@ class Outlook:
                 max_turns=spec.max_turns,
             )
             self.groups[name] = Group(kind, spec.pool)
-        self._put(event.row, Going(name, size_of(spec)))
+        opening = checked(spec.content)
+        given = total([opening, checked(spec.reading)]) if opening else NOTHING
+        self._put(event.row, Going(name, size_of(spec), opening, given))
 
     def _put(self, row: RowId, going: Going) -> None:
         self._rows[row] = going
@@ -211,8 +266,7 @@ class Outlook:
         if going.touched:
             group.going[row] = going
         else:
-            group.fresh += 1
-            group.fresh_size += going.size
+            group.count(going, 1)
 
     def _take(self, row: RowId) -> Going | None:
         going = self._rows.pop(row, None)
@@ -220,8 +274,7 @@ class Outlook:
             return None
         group = self.groups[going.name]
         if group.going.pop(row, None) is None:
-            group.fresh -= 1
-            group.fresh_size -= going.size
+            group.count(going, -1)
         return going
 
     def _kept(self, event: TurnsKept) -> None:
@@ -241,6 +294,9 @@ class Outlook:
     def _answered(self, event: CallAnswered) -> None:
         going = self._touch(event.row)
         if going is not None:
+            if not going.calls:
+                read = event.usage.charged_input + event.usage.cache_read_input_tokens
+                self._observe(going.name.model, going.opening, read, counted=False)
             going.usage += event.usage
             going.calls += 1
             going.seconds += event.seconds
@@ -258,8 +314,7 @@ class Outlook:
         going = self._rows.get(row)
         if going is not None and not going.touched:
             group = self.groups[going.name]
-            group.fresh -= 1
-            group.fresh_size -= going.size
+            group.count(going, -1)
             group.going[row] = going
         return going
 
@@ -289,7 +344,8 @@ class Outlook:
         if going is None:
             self.ahead[event.row] = None
         elif event.fresh:
-            self._put(event.row, Going(going.name, going.size))
+            again = Going(going.name, going.size, going.opening, going.given)
+            self._put(event.row, again)
         else:
             self._put(event.row, going)
 
@@ -299,7 +355,11 @@ class Outlook:
 
 
 def size_of(spec: RowSpec) -> float:
-    """Bytes of what a row is given."""
+    """Bytes of what a row is given: of text that has so many tokens a byte as most."""
+    opening = checked(spec.content)
+    if opening:
+        given = total([opening, checked(spec.reading)])
+        return weight(given) / TOKENS_PER_BYTE
     return float(spec.size + spec.reads or spec.estimate * BYTES_A_TOKEN)
 
 

@@ -35,31 +35,37 @@ class Kind:
     max_turns: int
 
 
-def guess(kind: Kind, count: float, size: float) -> list[Range]:
-    """What `count` agents of `size` bytes together will use, by `Use`."""
+def supposed(size: float) -> Range:
+    """Return the tokens of so many bytes of which nothing else is known."""
+    given = size * TOKENS_PER_BYTE
+    return Range(given * (1 - SURE_OF_INPUT), given, given * (1 + SURE_OF_INPUT))
+
+
+def guess(kind: Kind, count: float, given: Range) -> list[Range]:
+    """What `count` agents will use that are given so many tokens, by `Use`."""
     if count <= 0:
         return [Range()] * len(Use)
-    given = size / count * TOKENS_PER_BYTE
-    ends = [_one(kind, given, *step) for step in _steps(kind, given)]
+    each = given.times(1 / count)
+    ends = [_one(kind, *step) for step in _steps(kind, each)]
     return [_ordered([count * end[use] for end in ends]) for use in Use]
 
 
-def _steps(kind: Kind, given: float) -> list[tuple[float, float, float]]:
-    """Turns, tokens of an answer and error of the input: low, expected, high."""
+def _steps(kind: Kind, given: Range) -> list[tuple[float, float, float]]:
+    """Tokens given, turns, and tokens of an answer: low, expected, high."""
     answer = min(OUTPUT_PRIOR, kind.max_tokens)
     longest = min(LONG * answer, kind.max_tokens)
     if not kind.tools:
         return [
-            (1.0, SHORT * answer, 1 - SURE_OF_INPUT),
-            (1.0, answer, 1.0),
-            (1.0, longest, 1 + SURE_OF_INPUT),
+            (given.low, 1.0, SHORT * answer),
+            (given.expected, 1.0, answer),
+            (given.high, 1.0, longest),
         ]
-    reading = given / READ_A_TURN
+    reading = given.expected / READ_A_TURN
     most = float(max(1, kind.max_turns))
     return [
-        (min(most, TURNS.low + reading / 2), SHORT * answer, 1 - SURE_OF_INPUT),
-        (min(most, TURNS.expected + reading), answer, 1.0),
-        (min(most, TURNS.high + 2 * reading), longest, 1 + SURE_OF_INPUT),
+        (given.low, min(most, TURNS.low + reading / 2), SHORT * answer),
+        (given.expected, min(most, TURNS.expected + reading), answer),
+        (given.high, min(most, TURNS.high + 2 * reading), longest),
     ]
 
 
@@ -68,11 +74,8 @@ def _ordered(values: list[float]) -> Range:
     return Range(min(low, expected), expected, max(expected, high))
 
 
-def _one(
-    kind: Kind, given: float, turns: float, answer: float, error: float
-) -> list[float]:
-    """One agent: the opening is read at first, the rest grows turn by turn."""
-    first = given * error
+def _one(kind: Kind, first: float, turns: float, answer: float) -> list[float]:
+    """One agent: what it is given is read at first, the rest grows turn by turn."""
     grown = (turns - 1) * (answer + RESULTS_A_TURN)
     again = (turns - 1) * first + (turns - 1) * max(0.0, turns - 2) / 2 * (
         answer + RESULTS_A_TURN

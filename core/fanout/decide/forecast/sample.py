@@ -30,6 +30,10 @@ class Use(IntEnum):
 
 GROWS = frozenset({Use.INPUT, Use.CACHE_WRITE, Use.CACHE_READ})
 """What is proportional to the size until the agents say otherwise."""
+INPUTS = (Use.INPUT, Use.CACHE_WRITE, Use.CACHE_READ)
+"""What is read; the first places of a sample's lists."""
+AGAIN = 0.1
+"""How much calls of agents without tools differ, squared, before many were seen."""
 # So many agents weigh as much as that expectation.
 SLOPE_WEIGHT = 8.0
 # Sizes that differ by less than this share say nothing about a slope.
@@ -104,6 +108,25 @@ class Sample:
         sigma = math.sqrt(count * variance + count * count * variance / self.count)
         spread = max(SPREADS * sigma, LEAST_SPREAD * expected)
         return Range(max(0.0, expected - spread), expected, expected + spread)
+
+    def input(self, given: Range) -> list[Range]:
+        """What agents without tools read that are given so many tokens.
+
+        All of it once, and again with every call of theirs beyond the first; in the
+        three classes of input as those that ended had it.
+        """
+        calls = max(1.0, self.sums[Use.CALLS] / self.count)
+        varies = max(0.0, self.squares[Use.CALLS] / self.count - calls * calls)
+        varies = (self.count * varies + AGAIN) / (self.count + 1) / self.count
+        error = SPREADS * math.sqrt(varies)
+        read = Range(
+            given.low * max(1.0, calls - error),
+            given.expected * calls,
+            given.high * (calls + error),
+        )
+        known = [self.sums[use] for use in INPUTS]
+        whole = sum(known)
+        return [read.times(one / whole if whole else one == known[0]) for one in known]
 
     def longest(self, use: Use, count: float) -> float:
         """What the one of `count` agents that uses most is expected to use."""

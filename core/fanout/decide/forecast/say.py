@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import floor, log10
 
 from fanout.decide.forecast.batches import BATCHES
-from fanout.words.forecast import Forecast, Range
+from fanout.words.forecast import Calibrated, Forecast, Range
 from fanout.words.model import Dimension
 
 CAUSES_SHOWN = 3
@@ -99,8 +99,48 @@ def _binds(what: str) -> str:
 def figures(seen: Forecast) -> str:
     """Tokens, dollars and minutes, in this order."""
     parts = [span(seen.tokens.total, "tokens"), cost(seen), how_long(seen)]
-    text = ", ".join(part for part in parts if part)
-    return text if seen.learned else f"{text}; a guess, nothing like it was seen yet"
+    text = "; ".join([", ".join(part for part in parts if part), *sure(seen)])
+    if seen.learned:
+        return text
+    what = "output a guess" if _observed(seen) else "a guess"
+    return f"{text}; {what}, nothing like it was seen yet"
+
+
+def sure(seen: Forecast) -> list[str]:
+    """How far off the input may be: `input ±6 %, calibrated on 16 counted openings`.
+
+    Of agents with tools only what they are given at first is estimated like that.
+    """
+    known = seen.calibrated
+    if known is None:
+        return []
+    what = "openings" if known.openings else "input"
+    return [f"{what} ±{100 * known.error:.0f} %, {_by_what(known)}"]
+
+
+def _by_what(known: Calibrated) -> str:
+    causes = (
+        (known.counted, "counted opening"),
+        (known.answered, "answer"),
+        (known.earlier, "request of earlier runs"),
+    )
+    parts = [
+        f"{count:,} {word if count == 1 else _many(word)}"
+        for count, word in causes
+        if count
+    ]
+    if parts:
+        return f"calibrated on {' and '.join(parts)}"
+    return f"uncalibrated ({known.failed})" if known.failed else "uncalibrated"
+
+
+def _many(word: str) -> str:
+    head, *rest = word.split(" of ")
+    return " of ".join([f"{head}s", *rest])
+
+
+def _observed(seen: Forecast) -> int:
+    return 0 if seen.calibrated is None else seen.calibrated.observed
 
 
 def why(tally: Tally) -> str:
