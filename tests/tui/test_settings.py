@@ -192,6 +192,20 @@ def test_mistakes_name_the_place_and_a_way_out(
     assert "sk-1" not in f"{caught.value} {caught.value.hint}"
 
 
+def test_a_value_that_is_wrong_is_named_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "fanout.toml"
+    path.write_text("max-usd = ['audit=-2']\nlane = 'slow'\n")
+    for environ, words, place in (
+        ({}, (), f"`-2`, in {path}"),
+        ({"FANOUT_MAX_USD": "-7"}, ("--max-usd", "audit=1"), "`-7`, in FANOUT_MAX_USD"),
+        ({}, ("--max-usd", "audit=1"), f"`slow`, in {path}"),
+        ({}, ("--max-usd", "audit=x"), "`x`"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            options(tmp_path, environ, *words)
+        assert str(caught.value).endswith(place)
+
+
 def test_a_section_that_is_no_table_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool]\nfanout = 3\n")
     with pytest.raises(UsageError, match=r"tool\.fanout .* is no table"):

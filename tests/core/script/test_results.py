@@ -1,3 +1,5 @@
+import sys
+import traceback
 from typing import Any
 
 import pytest
@@ -6,6 +8,7 @@ import fanout
 from fanout.errors import Incomplete, UsageError
 from fanout.script.awaiting import OUTCOME
 from fanout.script.results import Done, Missing, Results
+from fanout.script.session import current, make_current
 from fanout.words.model import MissingKind, RowId
 
 
@@ -95,3 +98,15 @@ def test_names_of_an_outcome_are_those_it_has() -> None:
     whole = made(2, 1)
     there = {*dir(whole), *dir(whole[0]), *dir(whole[1])}
     assert there >= OUTCOME
+
+
+def test_outside_of_a_run_python_itself_shows_what_to_type(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["jobs/audit.py"])
+    make_current(None)
+    with pytest.raises(UsageError) as caught:
+        current()
+    shown = "".join(traceback.format_exception_only(caught.value))
+    assert "there is no run here\nhint: " in shown
+    assert "`fanout-tui jobs/audit.py`" in shown

@@ -6,6 +6,7 @@ script. A first word that is a verb is one; a script of such a name is `./runs`.
 
 import argparse
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -237,6 +238,27 @@ def _output_options(top: argparse.ArgumentParser) -> None:
 
 def understand(space: argparse.Namespace, environ: Mapping[str, str]) -> Options:
     """Turn parsed words into options. Raises `UsageError`."""
+    try:
+        return _understood(space, environ)
+    except UsageError as error:
+        text = str(error)
+        if place := _elsewhere(space, text):
+            raise UsageError(f"{text}, in {place}", hint=error.hint) from error
+        raise
+
+
+def _elsewhere(space: argparse.Namespace, text: str) -> str:
+    """Return where the value of a wrong option stands, if it was not typed here."""
+    option = re.match(r"--([a-z-]+)", text)
+    name = "" if option is None else option[1].replace("-", "_")
+    origin: str = getattr(space, "origins", {}).get(name, TYPED)
+    for part, its in getattr(space, "parts", {}).get(name, ()):
+        if part.rpartition("=")[2] in text:
+            origin = its
+    return "" if origin in (TYPED, "default") else origin
+
+
+def _understood(space: argparse.Namespace, environ: Mapping[str, str]) -> Options:
     script, *arguments = space.rest
     _warn_of_strays(arguments)
     budgets = read_budgets(space.max_tokens_total, space.max_usd)
