@@ -214,7 +214,8 @@ def read_result(result: Any, seconds: float) -> Outcome | Unanswered:
     if kind == "errored":
         return _error(result.get("error"))
     message = result.get("message") if kind == "succeeded" else None
-    if isinstance(message, dict) and not flaw_of(message):
+    flaw = flaw_of(message) if isinstance(message, dict) else "it is no message"
+    if isinstance(message, dict) and not flaw:
         return Answered(
             message=message,
             usage=read_usage(message.get("usage")),
@@ -222,7 +223,7 @@ def read_result(result: Any, seconds: float) -> Outcome | Unanswered:
             limits=Limits(),
             seconds=seconds,
         )
-    return Broken(stage="stream", message="it makes no sense", senseless=True)
+    return Broken(stage="stream", message=flaw, senseless=True)
 
 
 def _error(body: Any) -> Refused:
