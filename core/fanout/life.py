@@ -46,6 +46,7 @@ from fanout.script.running import ScriptEnd, ScriptOptions, ScriptThread
 from fanout.version import VERSION
 from fanout.words.batched import BatchGone
 from fanout.words.budgets import Budget
+from fanout.words.counted import of_them
 from fanout.words.events import LifeStarted, Noted
 from fanout.words.orders import AgentOrder
 from fanout.words.snapshot import RunInfo, Snapshot
@@ -380,8 +381,9 @@ def _gone_on(state: RunState) -> str:
     counts = state.counts
     fresh = "; it began afresh: earlier runs are not reused" if state.fresh else ""
     return (
-        f"goes on with this run, life {state.life}: {counts.done} of "
-        f"{counts.expected} rows were done; finished turns are kept{fresh}"
+        f"goes on with this run, life {state.life}: "
+        f"{of_them(counts.done, counts.expected, 'row')} done before; "
+        f"finished turns are kept{fresh}"
     )
 
 

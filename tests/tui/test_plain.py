@@ -15,6 +15,10 @@ from fanout_tui.scenes.handle import SceneHandle
 from fanout_tui.scenes.rows import NOW, row
 from fanout_tui.scenes.states import SCENES, running
 from fanout_tui.summary import LINES_MAX, summary, summary_lines
+from fanout_tui.view.glyphs import UNICODE
+from fanout_tui.view.look import Look, moment
+from fanout_tui.view.spans import text_of
+from fanout_tui.view.top import top_line
 
 
 class Clock:
@@ -116,7 +120,7 @@ def test_lines_that_are_no_longer_held_are_counted() -> None:
     scene = replace(running(), log=())
     line = LogLine(number=2_001, at=NOW, level="info", text="the next")
     lines = said(scene, replace(scene, log=(line,)))
-    assert any("2000 lines of the log came before these" in text for text in lines)
+    assert any("2,000 lines of the log came before these" in text for text in lines)
     more = replace(line, number=2_002, text="one more")
     news = said(replace(scene, log=(line,)), replace(scene, log=(line, more)))
     assert news == ["one more"]
@@ -249,3 +253,44 @@ def test_what_a_screen_had_asked_about_budgets_ends_without_it(
             assert (command.mode, command.cause) == ("drain", "budget")
         else:
             assert command == wanted
+
+
+def at_once(snapshot: Snapshot) -> list[str]:
+    """All that is told of a run to whoever looks at it now."""
+    lines: list[str] = []
+    output = PlainOutput(lines.append, Clock())
+    output.update(snapshot)
+    return lines
+
+
+def test_lines_of_the_past_have_the_time_they_had() -> None:
+    """As after leaving the screen, or watching a run late."""
+    scene = running()
+    start = scene.run.started_at
+    log = (
+        LogLine(number=1, at=start + 2, level="info", text="first"),
+        LogLine(number=2, at=start + 95, level="info", text="second"),
+    )
+    gone = replace(row(36, Status.MISSING), since=start + 61)
+    lines = at_once(replace(with_rows(scene, gone), log=log))
+    assert lines[0].startswith("[  0:00] run ")
+    assert "[  0:02] first" in lines
+    assert "[  1:35] second" in lines
+    assert any(line.startswith("[  1:01] MISSING ") for line in lines)
+    stamps = [line[1:7] for line in lines]
+    assert stamps == sorted(stamps)
+
+
+def test_what_a_run_took_is_counted_to_its_own_end() -> None:
+    """Not to its last row's: a script may go on for long after that."""
+    scene = SCENES["complete"]()
+    assert scene.end is not None
+    end = replace(scene.end, at=scene.run.started_at + 3_723)
+    late = replace(scene, end=end, at=scene.run.started_at + 9_999)
+    assert summary_lines(late)[0].endswith(" 1:02:03")
+    lines: list[str] = []
+    PlainOutput(lines.append, Clock()).close(late)
+    assert [line[:9] for line in lines[-2:]] == ["[1:02:03]"] * 2
+    assert " 1:02:03 " in text_of(
+        top_line(Look(late, moment(late, NOW), 100, 30, UNICODE))
+    )

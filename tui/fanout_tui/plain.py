@@ -49,8 +49,8 @@ class PlainOutput:
         """Say what is new; about five times a second."""
         news = list(changes(self._seen, snapshot))
         self._seen = snapshot
-        for text in _lines(news, snapshot):
-            self._say(text)
+        for at, text in _lines(news, snapshot):
+            self._say(text, at)
         now = self._clock()
         if not self._status_at:
             self._status_at = now + STATUS_EVERY_S
@@ -62,7 +62,7 @@ class PlainOutput:
     def close(self, snapshot: Snapshot) -> None:
         """Say what is left to say."""
         self.update(snapshot)
-        self._say(status_text(snapshot))
+        self._say(status_text(snapshot), snapshot.end.at if snapshot.end else None)
 
     def every_wait(self, snapshot: Snapshot) -> None:
         """Say what each row that has not ended is doing (SIGUSR1)."""
@@ -78,12 +78,13 @@ class PlainOutput:
     def _look(self, snapshot: Snapshot) -> Look:
         return Look(snapshot, self._clock(), 200, 50, UNICODE)
 
-    def _say(self, text: str) -> None:
-        """One line with the time it has in the run."""
+    def _say(self, text: str, at: float | None = None) -> None:
+        """One line with the time it has in the run; None: it is said of now."""
         if self._broken:
             return
-        started = self._seen.run.started_at if self._seen else self._clock()
-        line = f"[{clock_time(self._clock() - started):>6}] {text}"
+        now = self._clock()
+        started = self._seen.run.started_at if self._seen else now
+        line = f"[{clock_time((now if at is None else at) - started):>6}] {text}"
         try:
             self._write(line)
         except UnicodeError:
@@ -126,23 +127,25 @@ _STATUS_ORDER = (
 )
 
 
-def _lines(news: Sequence[Change], snapshot: Snapshot) -> list[str]:
-    """The notable ones as lines, many alike as one."""
-    lines: list[str] = []
-    last: list[str] = []
+def _lines(news: Sequence[Change], snapshot: Snapshot) -> list[tuple[float, str]]:
+    """The notable ones as lines in the order of their times, many alike as one."""
+    lines: list[tuple[float, str]] = []
+    last: list[tuple[float, str]] = []
     alike: dict[tuple[str, str], list[Change]] = {}
     for change in news:
         if change.event in {"throttled", "missing", "requeued"}:
             same = str(change.data.get("cause") or change.data.get("kind") or "")
             alike.setdefault((change.event, same), []).append(change)
         elif text := _text(change, snapshot):
-            (last if change.event in {"state", "end"} else lines).append(text)
+            place = last if change.event in {"state", "end"} else lines
+            # What an earlier life left comes after this one's first line.
+            place.append((max(change.at, snapshot.run.started_at), text))
     for group in alike.values():
         if len(group) > ALIKE_MAX:
-            lines.append(_many(group))
+            lines.append((max(change.at for change in group), _many(group)))
         else:
-            lines += [_row_text(change) for change in group]
-    return lines + last
+            lines += [(change.at, _row_text(change)) for change in group]
+    return sorted(lines, key=lambda line: line[0]) + last
 
 
 def _text(change: Change, snapshot: Snapshot) -> str:

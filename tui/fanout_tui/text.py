@@ -11,7 +11,10 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from fanout.decide.forecast import say
+from fanout.words import counted
 from fanout.words.clean import clean, shortened
+
+plural = counted.plural
 
 _WIDE = frozenset("WF")
 _PLAIN = str.maketrans({"·": "-", "→": ">", "—": "-", "…": "~"})
@@ -180,8 +183,3 @@ def short_time(seconds: float) -> str:
 def dollars(amount: float | None) -> str:
     """A sum of money; `$?` where a price is unknown."""
     return "$?" if amount is None else say.dollars(amount)
-
-
-def plural(count: int, noun: str, many: str | None = None) -> str:
-    """`1 row`, `2 rows`."""
-    return f"{count} {noun if count == 1 else many or noun + 's'}"

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanout.decide.caching import mark_prefix
+from fanout.words.counted import plural
 from fanout.words.model import MissingKind
 
 CORRECTIONS_MAX = 3
@@ -134,14 +135,18 @@ def max_tokens_of(conversation: Conversation) -> int:
 def _send_within_limit(conversation: Conversation) -> Step:
     limit = conversation.opening["max_turns"]
     if conversation.turns >= limit:
-        return End(MissingKind.TRUNCATED, f"no final answer within {limit} turns")
+        return End(
+            MissingKind.TRUNCATED, f"no final answer within {plural(limit, 'turn')}"
+        )
     return Send()
 
 
 def _tools_or_end(conversation: Conversation, answer: Entry) -> Step:
     limit = conversation.opening["max_turns"]
     if conversation.turns >= limit:
-        return End(MissingKind.TRUNCATED, f"no final answer within {limit} turns")
+        return End(
+            MissingKind.TRUNCATED, f"no final answer within {plural(limit, 'turn')}"
+        )
     uses = tuple(b for b in answer["content"] if b.get("type") == "tool_use")
     return RunTools(uses) if uses else Check(text_of(answer["content"]))
 

@@ -9,6 +9,7 @@ import shlex
 from fanout.decide.ending import DEFECT, INCOMPLETE, script_said, stop_said
 from fanout.decide.finishing import options_to_finish
 from fanout.decide.state import RunState
+from fanout.words.counted import of_them
 from fanout.words.snapshot import CRASHED, KILLED, Counts, RunEnd, RunInfo
 
 ABRUPT = {
@@ -25,6 +26,7 @@ def ended(state: RunState, info: RunInfo) -> RunEnd | None:
         return None
     cause = _cause(state)
     return RunEnd(
+        at=state.ended_at,
         exit_code=event.exit_code,
         complete=event.complete,
         accepted=event.accepted,
@@ -35,17 +37,18 @@ def ended(state: RunState, info: RunInfo) -> RunEnd | None:
     )
 
 
-def broken_off(word: str, info: RunInfo, counts: Counts) -> RunEnd | None:
+def broken_off(word: str, info: RunInfo, state: RunState) -> RunEnd | None:
     """Return the end of a run that had none of its own; None for one that lives."""
     if word not in ABRUPT:
         return None
     code, cause = ABRUPT[word]
     return RunEnd(
+        at=state.at,
         exit_code=code,
         complete=False,
         accepted=False,
         cause=cause,
-        reason=f"{cause}: {_counted(counts)}",
+        reason=f"{cause}: {_counted(state.counts)}",
         finish=finish_command(info),
     )
 
@@ -74,9 +77,10 @@ def _cause(state: RunState) -> str:
 
 def _counted(counts: Counts, *, accepted: bool = False) -> str:
     if counts.missing:
-        text = f"{counts.missing} of {counts.expected} partitions are missing"
+        verb = "is" if counts.missing == 1 else "are"
+        text = f"{of_them(counts.missing, counts.expected, 'partition')} {verb} missing"
         return f"{text}, within the stated tolerance" if accepted else text
-    return f"{counts.done} of {counts.expected} partitions done"
+    return f"{of_them(counts.done, counts.expected, 'partition')} done"
 
 
 def _result(state: RunState) -> str:

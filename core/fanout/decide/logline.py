@@ -14,6 +14,7 @@ from fanout.words.batched import (
     BatchPlanned,
     CallSettled,
 )
+from fanout.words.counted import plural
 from fanout.words.events import (
     AnswerSentBack,
     BudgetSet,
@@ -131,7 +132,9 @@ def _batch_opened(event: BatchOpened) -> Line:
 
 
 def _batch_planned(event: BatchPlanned) -> Line:
-    return Line("info", f"batch {event.batch}: hands in {event.count} requests")
+    return Line(
+        "info", f"batch {event.batch}: hands in {plural(event.count, 'request')}"
+    )
 
 
 def _settled(event: CallSettled) -> Line | None:

@@ -71,6 +71,7 @@ class RunState:
         self.stop: StopAsked | None = None
         self.script_end: ScriptEnded | None = None
         self.end: RunEnded | None = None
+        self.ended_at = 0.0  # What it took is counted up to here.
         self.next_call = 1
         self.next_order = 0
         self.ledger = Ledger()

@@ -58,8 +58,8 @@ def _script_ended(state: RunState, _at: float, event: ScriptEnded) -> None:
     state.script_end = event
 
 
-def _run_ended(state: RunState, _at: float, event: RunEnded) -> None:
-    state.end = event
+def _run_ended(state: RunState, at: float, event: RunEnded) -> None:
+    state.end, state.ended_at = event, at
 
 
 WHOLE_RUN: Mapping[type, Callable[[RunState, float, Any], None]] = {

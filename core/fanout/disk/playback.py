@@ -115,7 +115,7 @@ class Playback:
             budget=budgets[RUN],
             phase_budgets={n: one for n, one in budgets.items() if n != RUN},
             log=tuple(self._shown.log),
-            end=ended(state, info) or broken_off(word, info, state.counts),
+            end=ended(state, info) or broken_off(word, info, state),
             again=dict(state.again),
             foreseen=state.foreseen,
             left=None if over else self._seen.left,

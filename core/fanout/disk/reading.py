@@ -21,6 +21,7 @@ from fanout.decide.state import RunState, apply
 from fanout.disk.codec import BadLineError, Seal, Unknown, decode
 from fanout.disk.jsonline import to_json
 from fanout.disk.segment import numbers, segment_path
+from fanout.words.counted import plural
 from fanout.words.events import Record
 from fanout.words.model import RowId
 
@@ -169,7 +170,8 @@ class Reading:
             count += data.count(b"\n")
         if (seal.count, seal.sha256) != (count, digest.hexdigest()):
             self.tail.hurt(
-                f"{path.name} was sealed with {seal.count} records and holds {count}"
+                f"{path.name} was sealed with {plural(seal.count, 'record')} "
+                f"and holds {count:,}"
             )
 
     def _cut(self, path: Path, file: BinaryIO, line: bytes, why: str) -> None:

@@ -14,12 +14,14 @@ from typing import Any
 
 from fanout.decide.ended import broken_off, ended, finish_command
 from fanout.decide.forecast.compare import compared, outcome
+from fanout.decide.forecast.say import because
 from fanout.decide.forecast.say import dollars as said
 from fanout.decide.run_state import RUN
 from fanout.decide.spent import budgets_of
 from fanout.decide.state import RunState
 from fanout.words.ahead import Foreseen
 from fanout.words.budgets import BudgetView
+from fanout.words.counted import plural
 from fanout.words.model import Row, RowId, Status, Usage
 from fanout.words.prices import Prices
 from fanout.words.snapshot import Counts, Live, RunEnd, RunInfo, Snapshot, Totals
@@ -146,8 +148,9 @@ class Report:
         """How often the service said no, and what was taken over, as a sentence."""
         totals = self.totals
         return (
-            f"Throttled: {totals.refusals_429:,} times 429, "
-            f"{totals.refusals_529:,} times 529. Reused: {totals.reused:,} rows."
+            f"Throttled: {plural(totals.refusals_429, 'time')} 429, "
+            f"{plural(totals.refusals_529, 'time')} 529. "
+            f"Reused: {plural(totals.reused, 'row')}."
         )
 
     @property
@@ -177,7 +180,7 @@ class Report:
         causes = Counter(p.again.partition(": ")[0] for p in self.partitions if p.again)
         if not causes:
             return ""
-        counted = (f"{count:,} because {why}" for why, count in causes.most_common())
+        counted = (because(why, count) for why, count in causes.most_common())
         return f"Ran again, although earlier work knew them: {', '.join(counted)}."
 
     @property
@@ -186,7 +189,7 @@ class Report:
         count = sum(1 for p in self.partitions if p.output_now is not None)
         if not count:
             return ""
-        names = "1 output has" if count == 1 else f"{count:,} outputs have"
+        names = plural(count, "output has", "outputs have")
         return f" when it ended, and {names} changed since"
 
     @property
@@ -251,7 +254,7 @@ def from_state(
         phases=tuple(state.phases),
         state=word,
         generated_at=generated_at,
-        end=ended(state, info) or broken_off(word, info, state.counts),
+        end=ended(state, info) or broken_off(word, info, state),
         prices=state.prices,
         budgets=budgets_of(state),
         notes=tuple(notes),
@@ -308,7 +311,7 @@ def _report(
             foreseen,
             totals.useful + totals.wasted,
             totals.dollars,
-            max((row.since for row in rows.values()), default=generated_at),
+            generated_at if end is None else end.at,
         ),
         partitions=tuple(
             _partition(row, live.get(row.id), again.get(row.id, ""))

@@ -13,6 +13,7 @@ from fanout.decide.state import RunState, apply
 from fanout.decide.timeline import Clockwork, Reading, Stretch, Timeline
 from fanout.disk.reading import read
 from fanout.words.clean import clean
+from fanout.words.counted import of_them, plural
 from fanout.words.model import RowId, Status
 
 STYLE = """
@@ -62,8 +63,9 @@ def timeline_html(timeline: Timeline) -> str:
         return ""
     drawing = _Drawing(timeline)
     shown, lanes = len(drawing.lanes), len(timeline.rows)
+    count = plural(shown, "row")
     left_out = (
-        f"<p>{shown:,} of {lanes:,} rows are drawn: the missing and the longest "
+        f"<p>{of_them(shown, lanes, 'row')} drawn: the missing and the longest "
         "throttled, then every so many of the others.</p>"
         if shown < lanes
         else ""
@@ -71,7 +73,7 @@ def timeline_html(timeline: Timeline) -> str:
     return (
         f"<h2>Timeline</h2>\n{left_out}"
         f'<div class="wide"><svg class="t" viewBox="0 0 {WIDTH:g} {drawing.height:g}"'
-        f' role="img" aria-label="timeline of {shown:,} rows">\n'
+        f' role="img" aria-label="timeline of {count}">\n'
         + "\n".join(drawing.parts())
         + "\n</svg></div>"
     )

@@ -12,6 +12,7 @@ from fanout.files.ignore import skipped_folder
 from fanout.files.safefile import Content, as_text, not_text, read_whole
 from fanout.files.safepath import Refused, Root
 from fanout.files.search import Match, Searched, search
+from fanout.words.counted import of_them, plural
 from fanout.words.tools import ToolResult
 
 MAX_LINES = 2000
@@ -62,7 +63,9 @@ def _view(wanted: object, total: int) -> tuple[int, int]:
     first, last = max(wanted[0], 1), wanted[1]
     last = total if last <= 0 else min(last, total)
     if first > max(total, 1):
-        raise Refused(f"the file has {total:,} lines; line {first:,} is beyond it")
+        raise Refused(
+            f"the file has {plural(total, 'line')}; line {first:,} is beyond it"
+        )
     if last < first and total:
         raise Refused("`view_range` ends before it begins")
     return first, last
@@ -103,7 +106,7 @@ def find(root: Root, arguments: dict[str, Any]) -> ToolResult:
     paths = [found.path for found in walk.files(root, base) if found.kind == "file"]
     lines = paths[:MAX_LISTED]
     if len(paths) > MAX_LISTED:
-        lines.append(f"[{MAX_LISTED:,} of {len(paths):,} files; narrow the pattern]")
+        lines.append(f"[{of_them(MAX_LISTED, len(paths), 'file')}; narrow the pattern]")
     if walk.cut:
         lines.append(f"[stopped after {MAX_ENTRIES:,} entries; narrow the pattern]")
     return ToolResult(content="\n".join(lines) or "no matches")
@@ -149,7 +152,7 @@ def _notes(searched: Searched, files: "_Files") -> Iterator[str]:
     if searched.full:
         yield f"[stopped after {MAX_MATCHES} matches; narrow the search]"
     if files.left_out:
-        yield f"[not searched: {files.left_out} files, binary or too large]"
+        yield f"[not searched: {plural(files.left_out, 'file')}, binary or too large]"
     if files.cut:
         yield f"[stopped after {MAX_ENTRIES:,} entries; name a folder in `path`]"
 

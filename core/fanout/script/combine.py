@@ -18,6 +18,7 @@ from fanout.script.phases import current_phase
 from fanout.script.results import Results
 from fanout.script.session import CANCELLED, Session, current
 from fanout.script.tickets import Ticket
+from fanout.words.counted import plural
 from fanout.words.model import MissingKind
 from fanout.words.orders import AgentOrder, RowOutcome
 
@@ -44,7 +45,7 @@ class Parallel(Once[Results[T]]):
         self._prove = prove
 
     def __repr__(self) -> str:
-        return f"<parallel of {len(self._agents)} agents>"
+        return f"<parallel of {plural(len(self._agents), 'agent')}>"
 
     @property
     def agents(self) -> Sequence[Agent[T]]:

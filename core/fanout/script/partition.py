@@ -26,6 +26,7 @@ from fanout.script.items import partition_items
 from fanout.script.narrowing import Narrowing
 from fanout.script.recordfile import is_records
 from fanout.script.records import Key, Made, faults_listed, partition_records
+from fanout.words.counted import plural
 
 MIN_TOKENS = 100
 
@@ -58,9 +59,9 @@ class Partitions(Sequence[Partition]):
     def __repr__(self) -> str:
         files = len({piece.path for part in self for piece in part.pieces})
         items = sum(len(part.items) for part in self)
-        of = f"{items} items" if items else f"{files} files"
+        of = plural(items, "item") if items else plural(files, "file")
         return (
-            f"<{len(self)} partitions of {of}, "
+            f"<{plural(len(self), 'partition')} of {of}, "
             f"{sum(part.tokens for part in self):,} tokens, "
             f"{len(self.skipped)} skipped>"
         )
@@ -178,7 +179,8 @@ def render(part: Partition, *, inline: bool) -> str:
         return part.text
     if not inline:
         head = (
-            f"{len(part.pieces)} files or parts of files to work on; "
+            f"{plural(len(part.pieces), 'file or part', 'files or parts of files')} "
+            "to work on; "
             "read them with the read tools:"
         )
         return "\n".join([head, *(f"- {_described(piece)}" for piece in part.pieces)])
@@ -226,5 +228,5 @@ def _plan(parts: Sequence[Partition]) -> Iterator[str]:
         more = len(part.pieces) - len(names)
         listed = ", ".join(names) + (f" and {more} more" if more else "")
         if not part.pieces:
-            listed = f"{len(part.items)} items"
+            listed = plural(len(part.items), "item")
         yield f"{part.key}: {part.tokens:,} tokens: {listed}"

@@ -33,6 +33,7 @@ from fanout.script.naming import checked_phase, flaw
 from fanout.script.phases import current_phase, within
 from fanout.script.results import NAMES_SHOWN, Done, Missing, Results
 from fanout.script.session import CANCELLED, Session, current
+from fanout.words.counted import plural
 from fanout.words.model import NO_USAGE, MissingKind, RowId
 
 Stage = Callable[[Any, Any], Any]
@@ -58,7 +59,8 @@ class Pipeline(Once[Results[Any]]):
         self._names = _names(stages)
 
     def __repr__(self) -> str:
-        return f"<pipeline of {len(self._items)} items, {' → '.join(self._names)}>"
+        items = plural(len(self._items), "item")
+        return f"<pipeline of {items}, {' → '.join(self._names)}>"
 
     async def _make(self) -> Results[Any]:
         session = current()

@@ -173,6 +173,8 @@ class LogLine:
 class RunEnd:
     """How the life ended."""
 
+    at: float
+    """Wall-clock second of its end; of a run broken off, of its last fact."""
     exit_code: int
     complete: bool
     accepted: bool

@@ -27,6 +27,7 @@ from fanout.decide.budget import Refusal, Scope
 from fanout.decide.contexts import too_large
 from fanout.decide.open_batches import Member
 from fanout.words.batched import CallTakenUp
+from fanout.words.counted import plural
 from fanout.words.events import CallAbandoned, CallAdmitted, Noted
 from fanout.words.model import NO_USAGE, Cause, MissingKind, RowId
 from fanout.words.orders import AgentOrder
@@ -354,12 +355,12 @@ class Batches:
         if not held.requests:
             return
         sent = held.doing is not Doing.PLANNED
-        count = len(held.requests)
+        count = plural(len(held.requests), "request")
         for call in list(held.requests):
             self._leave(held, call, kind, reason)
         if sent and self._lasting:
             text = (
-                f"{self._watch.name(held)} goes on at the service ({count} requests): "
+                f"{self._watch.name(held)} goes on at the service ({count}): "
                 f"`{self._resume}` picks it up"
             )
             self._core.record(Noted(source="engine", text=text))

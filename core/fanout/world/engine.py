@@ -20,6 +20,7 @@ from fanout.decide.admission.planner import Block, plan
 from fanout.decide.budget import Refusal, Scope
 from fanout.words import commands as ask
 from fanout.words.clean import shortened
+from fanout.words.counted import of_them
 from fanout.words.events import (
     CeilingSet,
     LimitsLearned,
@@ -320,7 +321,9 @@ class Engine:
         reopened = sum(self.desks.requeues.requeue(row) for row in rows)
         left = len(rows) - reopened
         if left:
-            text = f"{left} of {len(rows)} rows cannot be requeued: resume the run"
+            text = (
+                f"{of_them(left, len(rows), 'row')} cannot be requeued: resume the run"
+            )
             self.core.record(Noted(source="engine", text=text))
 
     def _cancel(self, message: ask.CancelRow) -> None:

@@ -10,6 +10,7 @@ from fanout.decide.forecast.confirm import Allowance, Amount
 from fanout.decide.forecast.say import figures
 from fanout.words.budgets import Budget
 from fanout.words.commands import Answer, Stop
+from fanout.words.counted import plural
 from fanout.words.events import Noted
 from fanout.words.forecast import Asking, Forecast
 from fanout.words.model import RowId
@@ -84,7 +85,8 @@ class Question:
         self._allowance.bound(budget, self._before)
 
     def _refuse(self, left: Forecast) -> None:
-        text = f"{left.rows:,} agents are expected to take {figures(left)}"
+        agents = plural(left.rows, "agent is", "agents are")
+        text = f"{agents} expected to take {figures(left)}"
         self.stop(Stop("drain", UNASKED, f"{text}: nobody is there to be asked"))
 
     def answered(self, message: Answer) -> dict[RowId, Callable[[], None]]:
@@ -97,7 +99,7 @@ class Question:
             return {}
         self._allowance.confirm(*shown)
         self._confirmed = True
-        text = f"confirmed: {shown[1].rows:,} agents, {figures(shown[1])}"
+        text = f"confirmed: {plural(shown[1].rows, 'agent')}, {figures(shown[1])}"
         self._core.record(Noted(source="log", text=text))
         if message.number != self._numbers and not self._allowance.covers(
             self._spent, self._left

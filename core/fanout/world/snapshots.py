@@ -102,7 +102,7 @@ class Publisher:
             ceiling=ceiling,
             totals=state.totals,
             log=core.shown.newest(self._told[0]),
-            end=ended(state, self.info) or broken_off(word, self.info, state.counts),
+            end=ended(state, self.info) or broken_off(word, self.info, state),
             disk=core.disk,
             again=dict(state.again),
             foreseen=state.foreseen,

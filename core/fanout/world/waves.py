@@ -17,6 +17,7 @@ from fanout.decide.forecast.duration import Limit, Limits
 from fanout.decide.forecast.forecast import beyond, forecast
 from fanout.words.ahead import RunsAgain
 from fanout.words.commands import Answer, Stop
+from fanout.words.counted import plural
 from fanout.words.events import Noted
 from fanout.words.forecast import Forecast, Plan
 from fanout.words.model import Dimension, MissingKind, RowId
@@ -221,8 +222,9 @@ class Waves:
             self.end(row, MissingKind.STOPPED, self._selection.reason(row))
         if refused:
             text = (
-                f"{len(refused):,} rows are not selected ({self._selection.words}): "
-                "they end missing; resume the run for the whole"
+                f"{plural(len(refused), 'row is', 'rows are')} not selected "
+                f"({self._selection.words}): missing at the end; "
+                "resume the run for the whole"
             )
             self._core.record(Noted(source="log", text=text))
         return {row: go for row, go in parked.items() if row in chosen}

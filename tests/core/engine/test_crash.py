@@ -8,12 +8,13 @@ import pytest
 
 from core.engine.bench import INFO, Bench, order
 from fanout.decide.ended import broken_off, finish_command, named
+from fanout.decide.run_state import RunState
 from fanout.disk.report import from_snapshot
 from fanout.testing.scripted_api import ScriptedApi, answered
 from fanout.testing.virtual_loop import VirtualLoop
 from fanout.words.commands import SetCeiling
 from fanout.words.model import MissingKind, Status
-from fanout.words.snapshot import KILLED, Counts, Snapshot
+from fanout.words.snapshot import KILLED, Snapshot
 
 
 def crashed(tmp_path: Path) -> Snapshot:
@@ -67,10 +68,12 @@ def test_a_report_can_be_had_of_it(tmp_path: Path) -> None:
 
 
 def test_only_a_run_that_was_broken_off_has_such_an_end() -> None:
-    counts = Counts(done=3, missing=2)
-    assert broken_off("running", INFO, counts) is None
-    killed = broken_off(KILLED, INFO, counts)
+    state = RunState()
+    state.at = 12.5
+    assert broken_off("running", INFO, state) is None
+    killed = broken_off(KILLED, INFO, state)
     assert killed is not None
+    assert killed.at == 12.5
     assert (killed.exit_code, killed.cause) == (3, "killed before its end")
 
 

@@ -66,7 +66,7 @@ def test_what_is_skipped_is_listed_with_its_reason(tmp_path: Path) -> None:
     assert "note.txt" not in why
     assert taken(partition(root, ".hidden/*.py", max_tokens=1000)) == [".hidden/x.py"]
     assert "17 skipped" not in repr(parts)
-    assert repr(parts).startswith("<1 partitions of 2 files, 3 tokens, ")
+    assert repr(parts).startswith("<1 partition of 2 files, 3 tokens, ")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")

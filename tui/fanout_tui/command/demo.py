@@ -17,11 +17,13 @@ from typing import Any
 
 from fanout.errors import FanoutError
 from fanout.simulator.process import SimulatedAccount
+from fanout.words.counted import of_them, plural
 from fanout.words.model import Usage
 from fanout_tui.command import options as reading
 from fanout_tui.command.running import run_script
 from fanout_tui.command.say import write
 from fanout_tui.command.verbparsers import parser_of
+from fanout_tui.view.look import moment
 
 PROFILE = "demo"
 NAIVE_SECONDS_MAX = 90.0
@@ -69,7 +71,8 @@ def _announce(account: SimulatedAccount) -> None:
     limits = account.limits
     write(
         "a simulated account on this machine: "
-        f"{limits['requests']:,} requests, {limits['input_tokens']:,} input and "
+        f"{plural(limits['requests'], 'request')}, "
+        f"{limits['input_tokens']:,} input and "
         f"{limits['output_tokens']:,} output tokens per minute"
     )
     write("1. plain asyncio.gather over the same files, SDK defaults …")
@@ -99,7 +102,7 @@ def _run_naive(account: SimulatedAccount) -> Naive:
 
 def _told(naive: Naive) -> str:
     return (
-        f"   {naive.agents - naive.lost} of {naive.agents} agents came back in "
+        f"   {of_them(naive.agents - naive.lost, naive.agents, 'agent')} came back in "
         f"{naive.seconds:.0f} s, {naive.lost} were lost to {naive.refused} x 429\n"
         "2. the same audit as a fan-out, on the same account …"
     )
@@ -108,7 +111,7 @@ def _told(naive: Naive) -> str:
 def _compared(naive: Naive, snapshot: Any, state: dict[str, Any]) -> str:
     audit = [row for row in snapshot.rows.values() if row.id.phase == "audit"]
     done = sum(row.status.value == "done" for row in audit)
-    seconds = snapshot.at - snapshot.run.started_at
+    seconds = moment(snapshot, snapshot.at) - snapshot.run.started_at
     before = (
         f"  plain gather  {naive.agents - naive.lost:>3} of {naive.agents} done  "
         f"{naive.lost:>3} lost  {naive.refused:>3} x 429  {naive.seconds:4.0f} s  "

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from fanout.decide.forecast.batches import BATCHES
 from fanout.words.budgets import Budget, BudgetView, Short
@@ -261,32 +262,36 @@ def draining() -> Snapshot:
     return replace(running(), state="draining")
 
 
-def _over(rows: dict[RowId, Row], end: RunEnd, state: str = "finished") -> Snapshot:
+def _over(rows: dict[RowId, Row], state: str = "finished", **end: Any) -> Snapshot:
+    """At its end, which is incomplete where `end` says nothing else."""
     made = _snapshot(rows, state)
+    usual: dict[str, Any] = {
+        "at": NOW,
+        "complete": False,
+        "accepted": False,
+        "finish": _FINISH,
+    }
     view = CeilingView(limit=24, user=None, in_flight=0)
     return replace(
-        made, end=end, gates={}, live={}, pools=(_pool(0.6, held=0),), ceiling=view
+        made,
+        end=RunEnd(**usual | end),
+        gates={},
+        live={},
+        pools=(_pool(0.6, held=0),),
+        ceiling=view,
     )
 
 
 def finished() -> Snapshot:
     """At its end, with holes."""
     rows = _with_error(_rows(done=94, missing=6))
-    return _over(
-        rows,
-        RunEnd(
-            exit_code=3,
-            complete=False,
-            accepted=False,
-            reason="6 of 100 partitions are missing",
-            finish=_FINISH,
-        ),
-    )
+    return _over(rows, exit_code=3, reason="6 of 100 partitions are missing")
 
 
 def complete() -> Snapshot:
     """At its end, whole."""
-    end = RunEnd(
+    return _over(
+        _rows(done=40),
         exit_code=0,
         complete=True,
         accepted=True,
@@ -294,7 +299,6 @@ def complete() -> Snapshot:
         finish="",
         result="12 findings",
     )
-    return _over(_rows(done=40), end)
 
 
 def _left(rows: int) -> Forecast:
@@ -342,10 +346,7 @@ def raised() -> Snapshot:
         for r in rows.values()
     }
     text = "the script raised KeyError: 'findings' (audit_modules.py, line 31)"
-    end = RunEnd(
-        exit_code=1, complete=False, accepted=False, reason=text, finish=_FINISH
-    )
-    return _over(rows, end)
+    return _over(rows, exit_code=1, reason=text)
 
 
 def crashed() -> Snapshot:
@@ -357,14 +358,8 @@ def crashed() -> Snapshot:
         else missing(r, MissingKind.INTERRUPTED, "the engine stopped (in doubt)")
         for r in rows.values()
     }
-    end = RunEnd(
-        exit_code=70,
-        complete=False,
-        accepted=False,
-        reason="a defect of fanout-tui: KeyError: 'usage'",
-        finish=_FINISH,
-    )
-    return _over(rows, end, "crashed")
+    text = "a defect of fanout-tui: KeyError: 'usage'"
+    return _over(rows, "crashed", exit_code=70, reason=text)
 
 
 SCENES: dict[str, Callable[[], Snapshot]] = {

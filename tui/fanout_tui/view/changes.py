@@ -41,7 +41,8 @@ def changes(before: Snapshot | None, after: Snapshot) -> Iterator[Change]:
         data = {"ceiling": after.ceiling.user, "holds": after.ceiling.limit}
         yield Change("ceiling", after.at, data=data)
     if before is None or before.state != after.state:
-        yield Change("state", after.at, data={"state": after.state})
+        at = after.at if after.end is None else after.end.at
+        yield Change("state", at, data={"state": after.state})
     if after.end is not None and (before is None or before.end is None):
         yield _ended(after)
 
@@ -84,7 +85,7 @@ def _ended(after: Snapshot) -> Change:
         "missing": after.counts.missing,
         "expected": after.counts.expected,
     }
-    return Change("end", after.at, data=data)
+    return Change("end", end.at, data=data)
 
 
 def _told(before: Snapshot | None, after: Snapshot) -> Iterator[Change]:
@@ -140,7 +141,8 @@ def _rows(before: Snapshot | None, after: Snapshot) -> Iterator[Change]:
         if was is not None and was.life < row.life:
             was = None
         if was is not row:
-            yield from _row(was, row, after.at)
+            # Whoever looks later is told when it was; who follows, when it is news.
+            yield from _row(was, row, row.since if before is None else after.at)
 
 
 def _row(was: Row | None, row: Row, at: float) -> Iterator[Change]:

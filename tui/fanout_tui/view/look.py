@@ -14,10 +14,8 @@ STALE_S = 30.0
 
 
 def moment(snapshot: Snapshot, now: float) -> float:
-    """`now`, or once the run is over the moment its last row ended."""
-    if snapshot.state not in OVER:
-        return now
-    return max((row.since for row in snapshot.rows.values()), default=snapshot.at)
+    """`now`, or once the run is over the moment it ended: what it took is settled."""
+    return now if snapshot.end is None else snapshot.end.at
 
 
 def same_end(before: Snapshot | None, after: Snapshot) -> bool:

@@ -36,6 +36,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from fanout.decide.admission.said import said_limit
+from fanout.words.counted import plural
 from fanout.words.model import Cause, MissingKind
 from fanout.words.outcome import Answered, Broken, Outcome, Refused
 from fanout.words.timeouts import duration
@@ -209,10 +210,11 @@ def next_try(
 def _paid_for_enough(verdict: Verdict, history: Tries) -> Retry | None:
     """What was paid for, came to nothing and will again, is not tried for an hour."""
     if verdict.cause is Cause.TIMEOUT and history.late >= LATE_MAX:
-        reason = f"{verdict.reason}, {history.late} times; --timeout call= allows more"
+        reason = f"{verdict.reason}, {plural(history.late, 'time')}"
+        reason += "; --timeout call= allows more"
         return Retry(at=None, missing=MissingKind.TIMEOUT, reason=reason)
     if verdict.senseless and history.senseless >= SENSELESS_MAX:
-        reason = f"{verdict.reason}; it was sent {history.senseless} times"
+        reason = f"{verdict.reason}; it was sent {plural(history.senseless, 'time')}"
         return Retry(at=None, missing=MissingKind.REJECTED, reason=reason)
     return None
 

@@ -189,7 +189,7 @@ def because(cause: str, count: int) -> str:
     if count > 1:
         cause = cause.replace("its ", "their ").replace("it was", "they were")
         cause = cause.replace("it read", "they read").replace("it is", "they are")
-    return f"{count} because {cause}"
+    return f"{count:,} because {cause}"
 
 
 def first_wave(tally: Tally, seen: Forecast) -> str:
