@@ -9,6 +9,7 @@ from fanout.decide.forecast.duration import Duration, Limits, Load, duration
 from fanout.decide.forecast.longest import longest
 from fanout.decide.forecast.openings import Given, calibrated, tokens_of
 from fanout.decide.forecast.outlook import Going, Group, Name, Outlook
+from fanout.decide.forecast.pace import PACE
 from fanout.decide.forecast.prior import guess, supposed
 from fanout.decide.forecast.sample import INPUTS, Sample, Use
 from fanout.decide.pricing import dollars
@@ -39,7 +40,7 @@ def forecast(outlook: Outlook, limits: Limits, now: float | None = None) -> Fore
     phases = []
     loads: dict[str, list[Load]] = {"low": [], "expected": [], "high": []}
     pools: list[str] = []
-    batched, rounds = 0, 1.0
+    batched, rounds, by_pace = 0, 1.0, Range()
     for name, group in outlook.groups.items():
         more = ahead.get(name.phase, 0) if _leads(outlook, name) else 0
         uses, slowest = _left(outlook, name, group, more)
@@ -52,12 +53,17 @@ def forecast(outlook: Outlook, limits: Limits, now: float | None = None) -> Fore
             batched += rows
             rounds = max(rounds, _rounds(outlook, name, group, rows))
             continue
+        if rate := group.pace.rate():
+            by_pace = by_pace.longer(uses[Use.CALLS].times(1 / rate))
         pools.append(group.pool)
         for end, found in loads.items():
             found.append(_load(uses, end, getattr(slowest, end)))
     took = {end: _duration(pools, found, limits) for end, found in loads.items()}
     seconds, middle = _seconds(took), took["expected"]
     binds = "" if middle is None else middle.binds
+    if seconds is not None:
+        binds = PACE if by_pace.expected > seconds.expected else binds
+        seconds = seconds.longer(by_pace)
     if batched and seconds is not None:
         by_batch = _in_batches(outlook, batched, rounds, now)
         binds = BATCHES if by_batch.expected >= seconds.expected else binds

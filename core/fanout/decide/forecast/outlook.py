@@ -19,6 +19,7 @@ from fanout.decide.calibration import Calibration
 from fanout.decide.content import NOTHING, Content, checked, total, weight
 from fanout.decide.content import Kind as Mark
 from fanout.decide.forecast.batches import FACTS, KEPT, Batches
+from fanout.decide.forecast.pace import Pace
 from fanout.decide.forecast.prior import Kind
 from fanout.decide.forecast.sample import Sample, used
 from fanout.decide.pricing import BUILT_IN, from_json
@@ -36,6 +37,7 @@ from fanout.words.events import (
     RowMissing,
     RowRequeued,
     RowScheduled,
+    RunResumed,
     TurnsKept,
 )
 from fanout.words.model import NO_USAGE, RowId, RowSpec, Usage
@@ -96,6 +98,7 @@ class Group:
     """Fresh agents of which it is known what they are given."""
     going: dict[RowId, Going] = field(default_factory=dict)
     """Open agents that something was spent on."""
+    pace: Pace = field(default_factory=Pace)
 
     def count(self, going: Going, by: int) -> None:
         """Count an agent that nothing was spent on in, or out."""
@@ -161,12 +164,14 @@ class Outlook:
         self.uncounted = ""
         """Why openings could not be counted."""
         self._joined: tuple[Experience, Calibration] | None = None
+        self._at = 0.0
         self._rows: dict[RowId, Going] = {}
         self._left: dict[RowId, Going] = {}
         """Missing ones, which may be reopened."""
         self._handlers: Mapping[type, Callable[[Any], None]] = {
             LifeStarted: self._life,
             OpeningsCounted: self._counted,
+            RunResumed: self._resumed,
             RowExpected: self._expected,
             RowScheduled: self._scheduled,
             TurnsKept: self._kept,
@@ -181,6 +186,7 @@ class Outlook:
 
     def take_in(self, record: Record) -> None:
         """Learn from one fact."""
+        self._at = record.at
         handler = self._handlers.get(type(record.event))
         if handler is not None:
             handler(record.event)
@@ -226,6 +232,11 @@ class Outlook:
             group.fresh, group.fresh_size, group.fresh_known = 0, 0.0, 0
             group.fresh_given = [0.0] * len(Mark)
             group.going.clear()
+            group.pace = Pace()
+
+    def _resumed(self, _event: RunResumed) -> None:
+        for group in self.groups.values():
+            group.pace = Pace()
 
     def _counted(self, event: OpeningsCounted) -> None:
         self.uncounted = event.failed
@@ -300,8 +311,11 @@ class Outlook:
             going.usage += event.usage
             going.calls += 1
             going.seconds += event.seconds
-            if self.groups[going.name].pool == POOL:
+            group = self.groups[going.name]
+            if group.pool == POOL:
                 self.batches.read()
+            else:
+                group.pace.answered(self._at)
 
     def _wasted(self, event: CallRefused | CallAbandoned) -> None:
         """What broke off has cost its agent something, and will cost others."""
