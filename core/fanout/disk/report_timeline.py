@@ -65,7 +65,7 @@ def timeline_html(timeline: Timeline) -> str:
     shown, lanes = len(drawing.lanes), len(timeline.rows)
     count = plural(shown, "row")
     left_out = (
-        f"<p>{of_them(shown, lanes, 'row')} drawn: the missing and the longest "
+        f"<p>{of_them(shown, lanes, 'row')} are drawn: the missing and the longest "
         "throttled, then every so many of the others.</p>"
         if shown < lanes
         else ""

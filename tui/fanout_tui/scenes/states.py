@@ -266,7 +266,7 @@ def _over(rows: dict[RowId, Row], state: str = "finished", **end: Any) -> Snapsh
     """At its end, which is incomplete where `end` says nothing else."""
     made = _snapshot(rows, state)
     usual: dict[str, Any] = {
-        "at": NOW,
+        "at": max(row.since for row in rows.values()),
         "complete": False,
         "accepted": False,
         "finish": _FINISH,
