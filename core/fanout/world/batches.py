@@ -359,10 +359,8 @@ class Batches:
         for call in list(held.requests):
             self._leave(held, call, kind, reason)
         if sent and self._lasting:
-            text = (
-                f"{self._watch.name(held)} goes on at the service ({count}): "
-                f"`{self._resume}` picks it up"
-            )
+            text = f"{self._watch.name(held)} goes on at the service ({count}): "
+            text += f"`{self._resume}` picks it up"
             self._core.record(Noted(source="engine", text=text))
         self._let_go(held)
 
