@@ -111,11 +111,12 @@ def _told(before: Snapshot | None, after: Snapshot) -> Iterator[Change]:
 def _lost(before: Snapshot | None, after: Snapshot, lost: int) -> Iterator[Change]:
     """Lines that are held no longer, and the phases that were entered in them."""
     text = f"{plural(lost, 'line')} of the log came before these: the journal has them"
-    yield Change("note", after.at, data={"level": "info", "text": text})
+    at = after.log[0].at
+    yield Change("note", at, data={"level": "info", "text": text})
     known = {*(before.phases if before else ()), *(e.phase for e in after.log)}
     for phase in after.phases:
         if phase not in known:
-            yield Change("phase", after.at, data={"phase": phase})
+            yield Change("phase", at, data={"phase": phase})
 
 
 def _limits(before: Snapshot | None, after: Snapshot) -> Iterator[Change]:
