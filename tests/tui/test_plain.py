@@ -279,7 +279,7 @@ def test_lines_of_the_past_have_the_time_they_had() -> None:
     assert any(line.startswith("[  1:01] MISSING ") for line in lines)
     cut = at_once(replace(with_rows(scene, gone), log=log[1:]))
     came = next(n for n, line in enumerate(cut) if "of the log came before" in line)
-    assert cut[came + 1] == "[  1:35] second"
+    assert "[  1:35] second" in cut[came:]
     stamps = [line[1:7] for line in lines]
     assert stamps == sorted(stamps)
 
