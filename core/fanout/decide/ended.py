@@ -6,17 +6,17 @@ The engine, a watcher of the journal and the report ask here, so they say the sa
 import json
 import shlex
 
-from fanout.decide.ending import DEFECT, INCOMPLETE, script_said, stop_said
+from fanout.decide.ending import (
+    DEFECT,
+    INCOMPLETE,
+    SCRIPT_RAISED,
+    script_said,
+    stop_said,
+)
 from fanout.decide.finishing import options_to_finish
 from fanout.decide.state import RunState
 from fanout.words.counted import of_them
 from fanout.words.snapshot import CRASHED, KILLED, Counts, RunEnd, RunInfo
-
-ABRUPT = {
-    KILLED: (INCOMPLETE, "killed before its end"),
-    CRASHED: (DEFECT, "fanout-tui itself failed"),
-}
-"""By the word for a run without an end of its own: its exit code and cause."""
 
 
 def ended(state: RunState, info: RunInfo) -> RunEnd | None:
@@ -37,11 +37,21 @@ def ended(state: RunState, info: RunInfo) -> RunEnd | None:
     )
 
 
-def broken_off(word: str, info: RunInfo, state: RunState) -> RunEnd | None:
-    """Return the end of a run that had none of its own; None for one that lives."""
-    if word not in ABRUPT:
+def broken_off(
+    word: str, info: RunInfo, state: RunState, tampered: str = ""
+) -> RunEnd | None:
+    """Return the end of a run that had none of its own; None for one that lives.
+
+    `tampered` names what the script has replaced that an engine cannot do without.
+    """
+    if word not in {KILLED, CRASHED}:
         return None
-    code, cause = ABRUPT[word]
+    code, cause = DEFECT, "fanout-tui itself failed"
+    if word == KILLED:
+        code, cause = INCOMPLETE, "killed before its end"
+    elif tampered:
+        cause = f"the script has replaced {tampered}, without which no run can go on"
+        code = SCRIPT_RAISED
     return RunEnd(
         at=state.at,
         exit_code=code,

@@ -48,6 +48,7 @@ class Publisher:
         """What is asked about budgets; set by whoever asks."""
         self.phase_budgets: Callable[[], dict[str, BudgetView]] = dict
         """How far phases with a budget have come; set by whoever knows."""
+        self._tampered = ""
         self.crashed = False
         """The engine itself has failed: nobody works on the run any more."""
         self.wanted = True
@@ -72,8 +73,12 @@ class Publisher:
             last = snapshot.log[-1].number if snapshot.log else 0
             self._told = (self._told[1], last)
 
-    def crash(self) -> None:
-        """Show what the journal will tell: nobody works on the run any more."""
+    def crash(self, tampered: str = "") -> None:
+        """Show what the journal will tell: nobody works on the run any more.
+
+        `tampered` names what the script has replaced that an engine cannot do without.
+        """
+        self._tampered = tampered
         state = self._core.state
         interrupt(state, state.at)
         self._core.live.clear()
@@ -102,7 +107,8 @@ class Publisher:
             ceiling=ceiling,
             totals=state.totals,
             log=core.shown.newest(self._told[0]),
-            end=ended(state, self.info) or broken_off(word, self.info, state),
+            end=ended(state, self.info)
+            or broken_off(word, self.info, state, self._tampered),
             disk=core.disk,
             again=dict(state.again),
             foreseen=state.foreseen,

@@ -41,6 +41,8 @@ class RunThread:
         self._last: Snapshot | None = None
         self.error: BaseException | None = None
         """What ended the engine, if it was not the run's own end."""
+        self.tampered: Callable[[], str] = str
+        """Names what the script has replaced that an engine cannot do without."""
         self.trace = ""
         """Its traceback, without values."""
         self.closing: list[Callable[[], Awaitable[Any]]] = []
@@ -109,7 +111,7 @@ class RunThread:
             self.error = error
             self.trace = "".join(traceback.format_exception(error))
             if self._engine is not None:
-                self._engine.publisher.crash()
+                self._engine.publisher.crash(self.tampered())
         finally:
             self._over.set()
 

@@ -14,7 +14,7 @@ from fanout.testing.scripted_api import ScriptedApi, answered
 from fanout.testing.virtual_loop import VirtualLoop
 from fanout.words.commands import SetCeiling
 from fanout.words.model import MissingKind, Status
-from fanout.words.snapshot import KILLED, Snapshot
+from fanout.words.snapshot import CRASHED, KILLED, Snapshot
 
 
 def crashed(tmp_path: Path) -> Snapshot:
@@ -75,6 +75,13 @@ def test_only_a_run_that_was_broken_off_has_such_an_end() -> None:
     assert killed is not None
     assert killed.at == 12.5
     assert (killed.exit_code, killed.cause) == (3, "killed before its end")
+
+
+def test_what_a_script_has_replaced_is_no_failure_of_ours() -> None:
+    spoilt = broken_off(CRASHED, INFO, RunState(), "asyncio.sleep")
+    assert spoilt is not None
+    assert spoilt.exit_code == 1
+    assert spoilt.reason.startswith("the script has replaced asyncio.sleep")
 
 
 def test_a_run_is_named_by_what_finds_it() -> None:

@@ -13,13 +13,15 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fanout.access import own_clients_at, reach
-from fanout.decide.ended import finish_command, named
-from fanout.decide.ending import DEFECT, SCRIPT_RAISED, SIGNALS, UNASKED, USAGE
+from fanout.decide.ended import broken_off, finish_command, named
+from fanout.decide.ending import DEFECT, SIGNALS, UNASKED, USAGE
+from fanout.decide.state import RunState
 from fanout.errors import UsageError
 from fanout.life import Life, Setting
 from fanout.place import open_place
@@ -28,9 +30,9 @@ from fanout.script.sharing import exits_named, functions, replaced
 from fanout.simulator.process import SimulatedAccount
 from fanout.version import VERSION
 from fanout.words.commands import Note
-from fanout.words.hiding import hide_all, redact
+from fanout.words.hiding import hide_all
 from fanout.words.model import Cause
-from fanout.words.snapshot import Snapshot
+from fanout.words.snapshot import CRASHED, Snapshot
 from fanout.world.clock import Clock, SystemClock
 from fanout_tui.command.asking import Asker, can_ask
 from fanout_tui.command.handle import Handle
@@ -125,7 +127,7 @@ def _run(
             through(stdio.out, stdio.err),
             exits_named(lambda text: handle.send(Note("script", text))),
         ):
-            intact = functions()
+            life.thread.tampered = partial(replaced, functions())
             life.before_end, life.before_post = stdio.drain, stdio.settle
             life.start()
             if screen:
@@ -138,7 +140,7 @@ def _run(
                 _say(handle, options, clock, asker)
             _await_end(life, handle)
         signals.over()
-        return _end(life, handle, options, replaced(intact))
+        return _end(life, handle, options)
 
 
 def _export(snapshot: Snapshot, paths: Sequence[str]) -> list[str]:
@@ -244,14 +246,11 @@ def _await_end(life: Life, handle: Handle) -> None:
             return
 
 
-def _end(life: Life, handle: Handle, options: Options, tampered: str) -> Ran:
-    """Write what is to be written, say how it ended, return the exit code.
-
-    `tampered` names what of the standard library the script has replaced.
-    """
+def _end(life: Life, handle: Handle, options: Options) -> Ran:
+    """Write what is to be written, say how it ended, return the exit code."""
     snapshot = handle.latest()
     if life.thread.error is not None:
-        return _crashed(life, snapshot, tampered, options)
+        return _crashed(life, snapshot, options)
     if snapshot is None or snapshot.end is None:
         return _stuck(life, handle, snapshot)
     if _never_began(life, snapshot):
@@ -320,15 +319,14 @@ def _traceback(life: Life) -> None:
         warn(end.traceback.rstrip())
 
 
-def _crashed(
-    life: Life, snapshot: Snapshot | None, tampered: str, options: Options
-) -> Ran:
+def _crashed(life: Life, snapshot: Snapshot | None, options: Options) -> Ran:
     """Say whose fault it was, and write what can still be written."""
-    folder = life.info.folder
-    code, what = DEFECT, f"fanout-tui itself failed: {life.thread.error!r}"
-    if tampered:
-        what = f"the script has replaced {tampered}, without which no run can go on"
-        code = SCRIPT_RAISED
+    folder, error = life.info.folder, life.thread.error
+    end = broken_off(CRASHED, life.info, RunState(), life.thread.tampered())
+    if snapshot is not None and snapshot.end is not None:
+        end = snapshot.end
+    assert end is not None, "a crash is an end"
+    what = end.cause if end.exit_code != DEFECT else f"{end.cause}: {error!r}"
     warn(
         f"{what}\n"
         "hint: nothing finished is lost; "
@@ -339,9 +337,6 @@ def _crashed(
         text = harmless(life.thread.trace)
         Path(folder, "crash.txt").write_text(text, encoding="utf-8")
     if snapshot is not None and snapshot.end is not None:
-        end = replace(snapshot.end, exit_code=code, cause=redact(what))
-        snapshot = replace(snapshot, end=end)
-        written = _write_all(snapshot, options.config.reports)
-        for text in written.problems:
+        for text in _write_all(snapshot, options.config.reports).problems:
             problem(text)
-    return Ran(code, snapshot)
+    return Ran(end.exit_code, snapshot)
