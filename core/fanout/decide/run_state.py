@@ -78,6 +78,8 @@ class RunState:
         self.by_status: dict[Status, int] = dict.fromkeys(Status, 0)
         self.set_aside: dict[RowId, Usage] = {}
         """Wasted usage, by row, that becomes useful if its turns are taken up."""
+        # Turns of earlier lives, of rows that have not taken them up again.
+        self.turns_before: dict[RowId, int] = {}
         self.batches = OpenBatches()
         """Batches of which something is still to come, of any life."""
         self.again: dict[RowId, str] = {}

@@ -174,6 +174,8 @@ def _reopen(
     state: RunState, at: float, row: Row, spec: RowSpec | None, wait: Wait | None
 ) -> None:
     """Bring back a row of an earlier life; its conversation starts over."""
+    if row.tally.turns:
+        state.turns_before[row.id] = row.tally.turns
     state.rows[row.id] = replace(
         row,
         status=Status.QUEUED,
@@ -311,6 +313,9 @@ def _row_done(state: RunState, at: float, event: RowDone) -> None:
         state.ledger.reused += 1
     if event.reused_from == state.run:
         tally = take_up(state, row.id, tally)
+        turns = state.turns_before.get(row.id, tally.turns)
+        tally = replace(tally, turns=turns)
+    state.turns_before.pop(row.id, None)
     state.set_aside.pop(row.id, None)
     end = End(
         output=event.output,
@@ -351,6 +356,7 @@ def _row_dropped(state: RunState, _at: float, event: RowDropped) -> None:
     state.by_status[row.status] -= 1
     state.ledger.reused -= int(row.end is not None and row.end.reused_from is not None)
     state.set_aside.pop(row.id, None)
+    state.turns_before.pop(row.id, None)
     del state.rows[row.id]
 
 

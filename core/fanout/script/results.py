@@ -41,7 +41,7 @@ class _Item:
     phase: str = "main"
     usage: Usage = NO_USAGE
     attempts: int = 0
-    """Requests that were sent for it, refused ones included."""
+    """Tries at its calls in all: one for each turn where nothing was refused or cut."""
     scope: Scope | None = field(default=None, repr=False, compare=False)
     """The whole it is a part of, when it came out of a `Results`."""
 

@@ -136,3 +136,13 @@ def test_what_is_no_plain_file_is_not_written_over(tmp_path: Path) -> None:
     second = resumed(first, TEXT, tmp_path)
     assert second.run() == 3
     assert path.is_symlink()
+
+
+def test_a_reused_row_keeps_the_turns_it_was_done_in(tmp_path: Path) -> None:
+    """Else each of its attempts would look like one that failed."""
+    first = done_before(TEXT, "red", tmp_path)
+    for _ in range(2):
+        first = resumed(first, TEXT, tmp_path)
+        assert first.run() == 0
+        tally = first.state.rows[A].tally
+        assert (tally.turns, tally.attempts) == (1, 1)
