@@ -59,8 +59,8 @@ class RunState:
         self.start: LifeStarted | None = None
         """How the newest life began."""
         self.started_at = 0.0
+        # A life began afresh: earlier runs serve none of the lives since.
         self.fresh = False
-        """A life began afresh: earlier runs serve none of the lives since."""
         self.life = 0
         self.seq = 0
         """Number of the record folded last."""
