@@ -59,8 +59,7 @@ class RunState:
         self.start: LifeStarted | None = None
         """How the newest life began."""
         self.started_at = 0.0
-        # A life began afresh: earlier runs serve none of the lives since.
-        self.fresh = False
+        self.fresh = False  # A life began so: earlier runs serve none of those since.
         self.life = 0
         self.seq = 0
         """Number of the record folded last."""
@@ -78,8 +77,7 @@ class RunState:
         self.by_status: dict[Status, int] = dict.fromkeys(Status, 0)
         self.set_aside: dict[RowId, Usage] = {}
         """Wasted usage, by row, that becomes useful if its turns are taken up."""
-        # Turns of earlier lives, of rows that have not taken them up again.
-        self.turns_before: dict[RowId, int] = {}
+        self.turns_before: dict[RowId, int] = {}  # Until they are taken up again.
         self.batches = OpenBatches()
         """Batches of which something is still to come, of any life."""
         self.again: dict[RowId, str] = {}
