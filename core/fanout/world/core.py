@@ -132,16 +132,27 @@ class Core:
         self._inbox.append(message)
         self._wake.set()
 
-    def drain(self) -> list[object]:
-        """Take what lies in the inbox."""
+    def drain(self, upto: type) -> list[object]:
+        """Take what lies in the inbox, the first message of type `upto` as the last.
+
+        What is left makes `wait` return at once.
+        """
         self._wake.clear()
-        messages = []
-        while self._inbox:
+        messages: list[object] = []
+        while self._inbox and not (messages and isinstance(messages[-1], upto)):
             messages.append(self._inbox.popleft())
+        if self._inbox:
+            self._wake.set()
         return messages
 
     async def wait(self, look_again: float | None) -> None:
-        """Sleep until something was posted, or is due, or `look_again`."""
+        """Sleep until something was posted, or is due, or `look_again`.
+
+        Others on the loop have their turn in any case.
+        """
+        if self._wake.is_set():
+            await asyncio.sleep(0)
+            return
         times = [self._due[0][0]] if self._due else []
         if look_again is not None:
             times.append(look_again)

@@ -158,7 +158,7 @@ class Engine:
 
     def _turn(self) -> None:
         core = self.core
-        for message in core.drain():
+        for message in core.drain(upto=said.AgentsCame):
             if isinstance(message, BaseException):
                 raise message
             of_script = type(message) in SCRIPTS

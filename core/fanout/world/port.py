@@ -9,6 +9,8 @@ from fanout.words.orders import AgentOrder, ClientOrder, ClientReply, RowOutcome
 from fanout.world import messages as said
 
 NO_BUDGET = Budget()
+ORDERS_A_TURN = 200
+"""The engine reads answers and takes keys between them."""
 Post = Callable[[object], None]
 
 
@@ -34,8 +36,10 @@ class Port:
         on_end: Callable[[RowOutcome], None],
         on_reopen: Callable[[RowId], None],
     ) -> None:
-        """Work on these rows."""
-        self._post(said.AgentsCame(tuple(orders), on_end, on_reopen))
+        """Work on these rows; many come in several messages, one a turn."""
+        for first in range(0, len(orders), ORDERS_A_TURN):
+            some = tuple(orders[first : first + ORDERS_A_TURN])
+            self._post(said.AgentsCame(some, on_end, on_reopen))
 
     def call(self, order: ClientOrder, on_reply: Callable[[ClientReply], None]) -> None:
         """Send one request of `client()`."""
