@@ -36,7 +36,7 @@ def test_a_question_that_nobody_was_there_to_answer(tmp_path: Path) -> None:
     text = (
         "async def main():\n"
         "    await fanout.parallel(\n"
-        "        fanout.agent('word ' * 300_000, key=f'k{n}') for n in range(6)\n"
+        "        fanout.agent('word ' * 300_000, key=f'k{n}') for n in range(9)\n"
         "    )\n"
     )
     with account() as service:

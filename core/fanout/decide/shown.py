@@ -22,7 +22,7 @@ class Shown:
         self.lines = 0
         """Lines there were, also those that are no longer held."""
         self.observed: Observed | None = None
-        self._entered: set[str] = set()
+        self.entered: set[str] = set()
         """Phases that the newest life has entered."""
 
     def newest(self, after: int) -> tuple[LogLine, ...]:
@@ -54,8 +54,8 @@ class Shown:
     def _phase(self, event: object) -> str | None:
         """The phase that this life enters with it, for the first time."""
         if isinstance(event, LifeStarted):
-            self._entered.clear()
-        if not isinstance(event, PhaseEntered) or event.phase in self._entered:
+            self.entered.clear()
+        if not isinstance(event, PhaseEntered) or event.phase in self.entered:
             return None
-        self._entered.add(event.phase)
+        self.entered.add(event.phase)
         return event.phase

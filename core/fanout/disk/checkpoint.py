@@ -20,6 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from fanout.decide.shown import Shown
 from fanout.disk import packed_values
 from fanout.disk.codec import BadLineError, fields_of, line_of
 from fanout.disk.folding import Fold, Parts
@@ -104,7 +105,7 @@ def encode(fold: Fold, tail: Tail, covered: Covered) -> list[bytes]:
     packed = {
         "rows": list(rows),
         "log": [packer(LogLine).pack(line) for line in fold.shown.log],
-        "shown": [[fold.shown.lines, packed_values.pack(fold.shown.observed)]],
+        "shown": [_shown(fold.shown)],
         "ends": list(pack_ends(fold.ends)),
         "results": list(pack_results(fold.harvest)),
         "talks": list(pack_talks(fold.harvest)),
@@ -127,6 +128,10 @@ def encode(fold: Fold, tail: Tail, covered: Covered) -> list[bytes]:
             some = items[start : start + ITEMS]
             lines.append(line_of({"part": part, "items": some}))
     return lines
+
+
+def _shown(shown: Shown) -> list[object]:
+    return [shown.lines, sorted(shown.entered), packed_values.pack(shown.observed)]
 
 
 def cover(run_folder: Path, end: tuple[int, int], before: Covered) -> Covered:
@@ -171,7 +176,8 @@ class Checkpoint:
                 fold.state.rows = unpack_rows(facts["specs"], self._items("rows"))
             if wanted.shown:
                 fold.shown.log.extend(map(packer(LogLine).unpack, self._items("log")))
-                ((fold.shown.lines, observed),) = self._items("shown")
+                ((fold.shown.lines, entered, observed),) = self._items("shown")
+                fold.shown.entered.update(entered)
                 fold.shown.observed = packed_values.unpack(observed)
             if wanted.state and wanted.index:
                 fold.ends = unpack_ends(self._items("ends"))

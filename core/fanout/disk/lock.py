@@ -131,7 +131,7 @@ def _held(run_folder: Path, who: Holder) -> UsageError:
     return UsageError(
         f"run {name} is being worked on by {who.name}",
         hint=f"`fanout-tui watch {name}` shows it on this screen, "
-        f"`report {name}` says how it stands; --fresh begins another run",
+        f"`fanout-tui report {name}` says how it stands; --fresh begins another run",
     )
 
 

@@ -149,7 +149,7 @@ def test_every_byte_of_a_long_tail(tmp_path: Path) -> None:
 def test_damage_in_an_earlier_life_is_loud_and_later_lives_are_read_on(
     tmp_path: Path,
 ) -> None:
-    records = story_of(7, 400)
+    records = story_of(7, 600)
     paths = write_segments(tmp_path, records)
     assert len(paths) > 2
     lines = paths[0].read_bytes().splitlines(keepends=True)

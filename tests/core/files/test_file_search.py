@@ -78,7 +78,7 @@ def test_grep_searches_a_folder_a_file_or_all(tmp_path: Path, grep) -> None:
     assert everything.content.splitlines() == [
         "b.py:1:os.remove(y)",
         "src/a.py:2:os.remove(x)",
-        "[not searched: 1 files, binary or too large]",
+        "[not searched: 1 file, binary or too large]",
     ]
     assert set(everything.files_read) == {
         str(tmp_path.resolve() / "b.py"),

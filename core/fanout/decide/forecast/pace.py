@@ -5,8 +5,6 @@ machine, slow tools or a script in the way make of that is not in them; it is in
 answers that came.
 """
 
-from collections import deque
-
 KEPT = 60
 WINDOWS = (10, 30, 60)
 """Seconds; the shortest with enough answers in it tells, since a run speeds up."""
@@ -17,10 +15,8 @@ PACE = "the pace so far"
 class Pace:
     """Counts answers by the second; a pause is no part of any of them."""
 
-    __slots__ = ("_counts", "_second")
-
     def __init__(self) -> None:
-        self._counts: deque[int] = deque(maxlen=KEPT + 1)
+        self._counts: list[int] = []
         """Of the seconds up to the newest, which is not over yet."""
         self._second = 0
 
@@ -35,6 +31,7 @@ class Pace:
         self._counts.extend([0] * passed)
         self._second = second
         self._counts[-1] += 1
+        del self._counts[: -(KEPT + 1)]
 
     def rate(self) -> float:
         """Answers a second at the best of times lately; 0 where too few have come."""
