@@ -43,6 +43,11 @@ def _no_secret_is_left_behind(
     )
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Two a core: many tests wait for a program, a terminal or a server."""
+    return 2 * (os.cpu_count() or 1)
+
+
 STARTED = pytest.StashKey[float]()
 
 

@@ -60,13 +60,13 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from fanout.decide.packing import Partition
+    from fanout.decide.parts.packing import Partition
     from fanout.errors import Incomplete, UsageError
     from fanout.files.tools import read_tools, write_output, write_tools
     from fanout.script.agents import Agent, agent
     from fanout.script.client import client
     from fanout.script.combine import parallel
-    from fanout.script.partition import Partitions
+    from fanout.script.parts.partition import Partitions
     from fanout.script.phases import expect, log, partition, phase
     from fanout.script.pipelines import pipeline
     from fanout.script.results import Done, Missing, Results

@@ -15,7 +15,7 @@ from fanout.errors import UsageError
 from fanout.simulator.process import BUILT_IN, SimulatedAccount, SimulatorError
 from fanout.words.hiding import hide
 from fanout.words.near import meant
-from fanout.world.credentials import Credentials, without_user
+from fanout.world.wire.credentials import Credentials, without_user
 
 OFFICIAL = "https://api.anthropic.com"
 LOOPBACK = "127.0.0.1"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fanout.decide.ending import Tolerance
-from fanout.decide.pricing import BUILT_IN
+from fanout.decide.money.pricing import BUILT_IN
 from fanout.decide.selection import EVERYTHING, Selection
 from fanout.words.budgets import Budget
 from fanout.words.prices import Prices

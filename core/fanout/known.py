@@ -13,7 +13,7 @@ from fanout.config import Config
 from fanout.decide.forecast.duration import Limit
 from fanout.disk.limits import Buckets, keep_limits, read_limits
 from fanout.words.model import Dimension
-from fanout.world.planning import Known
+from fanout.world.spend.planning import Known
 
 
 def known_of(config: Config, access: Access, runs: Path, now: float) -> Known:

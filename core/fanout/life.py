@@ -20,14 +20,14 @@ from fanout.config import Config
 from fanout.decide.admission.account import Account
 from fanout.decide.admission.estimate import Estimator
 from fanout.decide.batching import LIVE
-from fanout.decide.budget import Purses
+from fanout.decide.fold.run_state import RUN
+from fanout.decide.fold.state import RunState
 from fanout.decide.models import pool_of
-from fanout.decide.pricing import as_json
-from fanout.decide.run_state import RUN
-from fanout.decide.spent import purses_of
-from fanout.decide.state import RunState
+from fanout.decide.money.budget import Purses
+from fanout.decide.money.pricing import as_json
+from fanout.decide.money.spent import purses_of
+from fanout.disk.checkpoints.keeper import Keeper
 from fanout.disk.journal import Journal
-from fanout.disk.keeper import Keeper
 from fanout.disk.reserve import Reserve
 from fanout.disk.reuse import Reuse, find_reusable
 from fanout.errors import UsageError
@@ -51,20 +51,20 @@ from fanout.words.events import LifeStarted, Noted
 from fanout.words.orders import AgentOrder
 from fanout.words.snapshot import RunInfo, Snapshot
 from fanout.world import messages as said
-from fanout.world.api import Api
+from fanout.world.agent.lookup import Lookup
+from fanout.world.agent.openings import Defaults
+from fanout.world.agent.toolloop import ToolLoop
 from fanout.world.clock import Clock
 from fanout.world.core import Core
 from fanout.world.desks import ApiPort, World, build_desks
 from fanout.world.engine import CEILING_MAX, Engine
-from fanout.world.lookup import Lookup
-from fanout.world.noapi import NoApi
-from fanout.world.openings import Defaults
-from fanout.world.planning import Asks, Planning, Script
 from fanout.world.port import Port
 from fanout.world.sleep import watch_sleep
 from fanout.world.snapshots import Publisher
+from fanout.world.spend.planning import Asks, Planning, Script
 from fanout.world.threads import RunThread
-from fanout.world.toolloop import ToolLoop
+from fanout.world.wire.api import Api
+from fanout.world.wire.noapi import NoApi
 
 SCRIPT_QUIET_SECONDS = 0.1
 """How long the first call waits for a script that computes on."""

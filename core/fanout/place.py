@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fanout.config import Config
-from fanout.decide.state import RunState
+from fanout.decide.fold.state import RunState
 from fanout.disk.lock import RunLock
 from fanout.disk.opening import open_counts, open_run
 from fanout.disk.recent import MINUTE, Spent

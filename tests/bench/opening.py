@@ -19,7 +19,7 @@ from pathlib import Path
 
 from bench.journal_acks import EVENT
 from bench.state_fold import story
-from fanout.disk.checkpointing import write_checkpoint
+from fanout.disk.checkpoints.checkpointing import write_checkpoint
 from fanout.disk.codec import encode
 from fanout.disk.files import DISK
 from fanout.disk.journal import SEGMENT_BYTES_MAX

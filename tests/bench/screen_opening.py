@@ -24,7 +24,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench.opening import make_run
-from fanout.disk.checkpointing import write_checkpoint
+from fanout.disk.checkpoints.checkpointing import write_checkpoint
 from tui.terminal import ROOT, Terminal
 
 SIZE = (120, 40)

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from fanout.decide.state import RunState, apply
+from fanout.decide.fold.state import RunState, apply
 from fanout.words.events import (
     CallAdmitted,
     CallAnswered,

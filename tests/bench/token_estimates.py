@@ -15,8 +15,8 @@ from statistics import median
 
 import fanout
 from fanout.decide.calibration import NEWER, OLDER, Calibration
-from fanout.decide.content import measure
-from fanout.script.partition import render
+from fanout.decide.parts.content import measure
+from fanout.script.parts.partition import render
 from fanout.simulator import vocabulary
 
 MODEL = {OLDER: "claude-sonnet-4-6", NEWER: "claude-sonnet-5"}

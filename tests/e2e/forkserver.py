@@ -103,7 +103,7 @@ def _load() -> None:
     for name in (
         "anthropic",
         "anthropic.types",
-        "fanout.world.api",
+        "fanout.world.wire.api",
         "fanout_tui.command.running",
         "fanout_tui.plain",
         "fanout_tui.jsonlines",

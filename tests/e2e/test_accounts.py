@@ -16,6 +16,8 @@ import pytest
 from e2e.program import Ended, Program, account, known
 from fanout.simulator.process import SimulatedAccount
 
+pytestmark = pytest.mark.long
+
 CLASSES = (
     "input_tokens",
     "output_tokens",

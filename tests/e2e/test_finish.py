@@ -16,6 +16,7 @@ SHORT = {
 TWELVE = "async def main():\n    await work(12)\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SHORT)
 def test_a_budget_that_was_too_small(tmp_path: Path, name: str) -> None:
     with account() as service:

@@ -6,6 +6,8 @@ import pytest
 
 from e2e.program import Program, account
 
+pytestmark = pytest.mark.long
+
 OWN = """
 import anthropic
 

@@ -17,6 +17,8 @@ from canary import CANARY
 from e2e.program import Program, account
 from fanout.simulator.process import SimulatedAccount
 
+pytestmark = pytest.mark.long
+
 OTHERS = {
     "GITHUB_TOKEN": "gh-canary-31d2b1a79c",
     "DB_PASSWORD": "pw-canary-9b1c55e0d2",

@@ -8,6 +8,8 @@ import pytest
 from e2e.program import Program, account
 from fanout.simulator.process import SimulatedAccount
 
+pytestmark = pytest.mark.long
+
 OUTPUTS = """
 async def main():
     async with fanout.phase("work"):

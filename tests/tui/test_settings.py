@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fanout.decide.pricing import BUILT_IN
+from fanout.decide.money.pricing import BUILT_IN
 from fanout.errors import UsageError
 from fanout.words.budgets import Budget
 from fanout.words.prices import Price

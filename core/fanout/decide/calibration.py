@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from operator import mul
 
-from fanout.decide.content import WEIGHTS, Content, Kind, weight
 from fanout.decide.models import undated
+from fanout.decide.parts.content import WEIGHTS, Content, Kind, weight
 from fanout.words.forecast import Range
 
 OLDER, NEWER = "older", "newer"

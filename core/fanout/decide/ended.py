@@ -13,8 +13,8 @@ from fanout.decide.ending import (
     script_said,
     stop_said,
 )
-from fanout.decide.finishing import options_to_finish
-from fanout.decide.state import RunState
+from fanout.decide.fold.state import RunState
+from fanout.decide.money.finishing import options_to_finish
 from fanout.words.counted import of_them
 from fanout.words.snapshot import CRASHED, KILLED, Counts, RunEnd, RunInfo
 

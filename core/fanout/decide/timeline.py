@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fanout.decide.run_state import RunState
+from fanout.decide.fold.run_state import RunState
 from fanout.words.events import LifeStarted, Record
 from fanout.words.model import RowId, Status
 from fanout.words.observed import Observed

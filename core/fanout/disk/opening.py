@@ -7,10 +7,10 @@ nothing, needs no lock and works on a read-only copy.
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fanout.decide.state import RunState
-from fanout.disk.checkpoint import Checkpoint, Covered, UnusableError, found
+from fanout.decide.fold.state import RunState
+from fanout.disk.checkpoints.checkpoint import Checkpoint, Covered, UnusableError, found
+from fanout.disk.checkpoints.folding import Fold, Parts
 from fanout.disk.ends import Ends
-from fanout.disk.folding import Fold, Parts
 from fanout.disk.harvest import Harvest
 from fanout.disk.reading import Reading, Tail, keeping_all
 from fanout.disk.recent import Recent

@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Self
 
 from fanout.decide.ended import broken_off, ended
-from fanout.decide.lifecycle import IllegalEvent
+from fanout.decide.fold.lifecycle import IllegalEvent
+from fanout.decide.fold.run_state import RUN, standing
+from fanout.decide.fold.state import RunState, apply, interrupt
+from fanout.decide.money.spent import budgets_of
 from fanout.decide.observing import Seen, seen_in
-from fanout.decide.run_state import RUN, standing
 from fanout.decide.shown import Shown
-from fanout.decide.spent import budgets_of
-from fanout.decide.state import RunState, apply, interrupt
-from fanout.disk.folding import Fold, Parts
+from fanout.disk.checkpoints.folding import Fold, Parts
 from fanout.disk.opening import open_fold
 from fanout.disk.reading import Mark
-from fanout.disk.report_write import run_info
+from fanout.disk.reports.writing import run_info
 from fanout.disk.segment import SUFFIX, numbers
 from fanout.words.events import Record
 from fanout.words.model import RowId, Status

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from fanout.decide.lifecycle import IllegalEvent
-from fanout.decide.state import RunState, apply
+from fanout.decide.fold.lifecycle import IllegalEvent
+from fanout.decide.fold.state import RunState, apply
 from fanout.disk.codec import BadLineError, Seal, Unknown, decode
 from fanout.disk.jsonline import to_json
 from fanout.disk.segment import numbers, segment_path

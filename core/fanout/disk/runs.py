@@ -4,7 +4,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from fanout.decide.run_state import interrupted
+from fanout.decide.fold.run_state import interrupted
 from fanout.disk.lock import RunLock, holder
 from fanout.disk.opening import open_counts
 from fanout.disk.rundir import read_manifest, run_folders

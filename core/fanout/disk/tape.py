@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fanout.disk.checkpoint import Checkpoint, UnusableError, found
-from fanout.disk.folding import Fold, Parts
+from fanout.disk.checkpoints.checkpoint import Checkpoint, UnusableError, found
+from fanout.disk.checkpoints.folding import Fold, Parts
 from fanout.disk.lock import holder
 from fanout.disk.playback import Playback
 from fanout.disk.reading import Reading, Tail, keeping_all

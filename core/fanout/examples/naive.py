@@ -18,7 +18,7 @@ from typing import Any
 
 from fanout.examples.audit import AUDIT, MAX_TOKENS, PATTERN, STANDARD_LIBRARY
 from fanout.files.tools import read_tools
-from fanout.script.partition import partition, render
+from fanout.script.parts.partition import partition, render
 
 MODEL = "claude-sonnet-5"
 TURNS_MAX = 20

@@ -9,7 +9,7 @@ again, and takes no more than what is there.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fanout.disk.report import ReportRow
+from fanout.disk.reports.report import ReportRow
 from fanout.errors import UsageError
 from fanout.files.outputs import OutputFolder, Problem, digest_of
 from fanout.words.model import RowId, Status

@@ -28,9 +28,9 @@ from dataclasses import dataclass, is_dataclass
 from html import escape
 from typing import Any
 
-from fanout.decide.content import NOTHING, Content, measure, of_files, total
-from fanout.decide.packing import Partition
-from fanout.decide.tokens import Kind, kind_of
+from fanout.decide.parts.content import NOTHING, Content, measure, of_files, total
+from fanout.decide.parts.packing import Partition
+from fanout.decide.parts.tokens import Kind, kind_of
 from fanout.errors import UsageError
 from fanout.script.jsonable import is_model, strict_json
 from fanout.script.results import NAMES_SHOWN, Done, Missing, Results
@@ -222,7 +222,7 @@ def _item(item: Item, readable: frozenset[str]) -> _Block:
 
 
 def _files(part: Partition, readable: frozenset[str]) -> _Block:
-    from fanout.script import partition  # noqa: PLC0415  reads files
+    from fanout.script.parts import partition  # noqa: PLC0415  reads files
 
     listed = part.root in readable
     text = partition.render(part, inline=not listed)

@@ -24,8 +24,8 @@ from fanout.words.model import RowId
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fanout.script.partition import Partitions, Source
-    from fanout.script.records import Key
+    from fanout.script.parts.partition import Partitions, Source
+    from fanout.script.parts.records import Key
 
 MAIN = "main"
 SKIPPED_SHOWN = 20
@@ -136,10 +136,10 @@ def partition(
     `source`: a folder, with a `pattern` of file names; a `.jsonl` or `.csv` file; or
     any iterable. `containing`: regular expressions, one of which must match.
     `key`: the field or function that names a record or an item. Boundaries stay
-    where they are when something else changes: see `fanout.script.partition`.
+    where they are when something else changes: see `fanout.script.parts.partition`.
     Within a run, what was split or left out is said in the log.
     """
-    from fanout.script import partition as maker  # noqa: PLC0415  reads files
+    from fanout.script.parts import partition as maker  # noqa: PLC0415  reads files
 
     made = maker.partition(
         source, pattern, max_tokens=max_tokens, containing=containing, key=key

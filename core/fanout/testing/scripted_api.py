@@ -1,6 +1,6 @@
 """The Messages API as a script: who asks gets what the test says.
 
-Stands where `fanout.world.api.Api` does. Answers take virtual time, and every
+Stands where `fanout.world.wire.api.Api` does. Answers take virtual time, and every
 request is kept, so that tests can say what was asked and what was not.
 """
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from random import Random
 from typing import cast
 
-from fanout.decide.open_batches import Member
-from fanout.decide.state import RunState, apply
+from fanout.decide.fold.open_batches import Member
+from fanout.decide.fold.state import RunState, apply
 from fanout.words.ahead import Forecasted, OpeningsCounted, RunsAgain
 from fanout.words.batched import (
     BatchEnded,

@@ -1,7 +1,7 @@
 """Everything that can happen in a run, as frozen facts in the past tense.
 
 These are the journal's records: folding them in order gives run state
-(`fanout.decide.state.apply`), whatever process they were written by. A fact
+(`fanout.decide.fold.state.apply`), whatever process they were written by. A fact
 carries plain JSON values only. Fields named in `PAYLOADS` may be large; the
 codec moves big ones into a blob beside the journal.
 

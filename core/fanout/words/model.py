@@ -211,7 +211,7 @@ class RowSpec:
     """Bytes of the files that its tools are pointed at."""
     tools: bool = False
     content: tuple[int, ...] = ()
-    """What the first call is made of (`fanout.decide.content`); for forecasts only."""
+    """What the first call is made of, for forecasts (`fanout.decide.parts.content`)."""
     reading: tuple[int, ...] = ()
     """What the files are likely to hold that its tools are pointed at."""
 

@@ -31,7 +31,7 @@ class AgentOrder:
     reads: int = 0
     """Bytes of the files that the agent is to read with its tools."""
     content: tuple[int, ...] = ()
-    """What the inputs are made of (`fanout.decide.content`)."""
+    """What the inputs are made of (`fanout.decide.parts.content`)."""
     reading: tuple[int, ...] = ()
     """What those files are likely to hold."""
     schema: Mapping[str, Any] | None

@@ -16,14 +16,13 @@ from aiolimiter import AsyncLimiter
 
 from fanout.decide.admission.line import Ticket
 from fanout.decide.admission.retry import Verdict, classify
-from fanout.decide.budget import Refusal
 from fanout.decide.contexts import too_large
 from fanout.decide.losses import failed, given_up
+from fanout.decide.money.budget import Refusal
 from fanout.words.events import CallAbandoned, CallAdmitted, CallAnswered, CallRefused
 from fanout.words.model import NO_USAGE, Cause, MissingKind, RowId, Usage
 from fanout.words.outcome import Answered, Broken, Outcome, Refused
 from fanout.words.timeouts import Timeouts
-from fanout.world.budgets import Budgets
 from fanout.world.core import Core
 from fanout.world.messages import Came, InputKnown, Opened, Progressed
 from fanout.world.models import Models
@@ -31,6 +30,7 @@ from fanout.world.reaching import Reaching
 from fanout.world.reckoning import Reckoning
 from fanout.world.request import Request, Sender
 from fanout.world.showing import Showing
+from fanout.world.spend.budgets import Budgets
 from fanout.world.watching import Watching
 
 STARTS_PER_SECOND = 100

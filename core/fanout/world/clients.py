@@ -10,13 +10,14 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from fanout.decide.content import of_body
 from fanout.decide.fingerprint import fingerprint
 from fanout.decide.histories import Histories
+from fanout.decide.parts.content import of_body
 from fanout.words.events import RowScheduled, TurnsKept
 from fanout.words.model import MissingKind, RowId, RowSpec
 from fanout.words.orders import ClientOrder, ClientReply
 from fanout.words.outcome import Answered, Outcome, Refused
+from fanout.world.agent.openings import MAX_TOKENS, Defaults
 from fanout.world.calls import Calls
 from fanout.world.clientlines import (
     ClientLine,
@@ -32,11 +33,10 @@ from fanout.world.clientlines import (
 )
 from fanout.world.core import Core
 from fanout.world.messages import ClientCame, ClientGone, Found, LookedUp
-from fanout.world.openings import MAX_TOKENS, Defaults
 from fanout.world.pacing import CountPace
 from fanout.world.request import Request
 from fanout.world.rows import Rows
-from fanout.world.waves import Waves
+from fanout.world.spend.waves import Waves
 
 MESSAGES = "/v1/messages"
 NATURAL = ("end_turn", "stop_sequence", "tool_use", "pause_turn")

@@ -25,9 +25,9 @@ from typing import Any, Protocol
 from fanout.decide.admission.account import Account
 from fanout.decide.admission.estimate import Estimator
 from fanout.decide.admission.planner import Decision
+from fanout.decide.fold.state import RunState, apply
 from fanout.decide.forecast.outlook import Outlook
 from fanout.decide.shown import Shown
-from fanout.decide.state import RunState, apply
 from fanout.words.events import DURABLE, Event, Record
 from fanout.words.model import Cause, RowId
 from fanout.words.snapshot import Gate, Live

@@ -9,33 +9,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from fanout.decide.budget import Purses
 from fanout.decide.ended import finish_command
 from fanout.decide.ending import Tolerance
+from fanout.decide.money.budget import Purses
 from fanout.files.outputs import OutputFolder
 from fanout.words.outcome import Broken, Outcome, Refused
 from fanout.words.timeouts import Timeouts
-from fanout.world.agents import Agents
-from fanout.world.batch_line import BatchLine
-from fanout.world.batches import Batches
-from fanout.world.budgets import Budgets
+from fanout.world.agent.agents import Agents
+from fanout.world.agent.lookup import Lookup
+from fanout.world.agent.openings import Defaults
+from fanout.world.agent.performers import Apart, Performers, Threads
+from fanout.world.batch.batches import Batches
+from fanout.world.batch.line import BatchLine
 from fanout.world.calls import Calls
 from fanout.world.clients import Clients
 from fanout.world.core import Core
-from fanout.world.counting import Counting
 from fanout.world.lanes import Lanes
-from fanout.world.lookup import Lookup
-from fanout.world.openings import Defaults
 from fanout.world.pacing import CountPace
-from fanout.world.performers import Apart, Performers, Threads
-from fanout.world.planning import Planning
-from fanout.world.question import Question
 from fanout.world.requeues import Requeues
 from fanout.world.rows import Rows
 from fanout.world.snapshots import Publisher
+from fanout.world.spend.budgets import Budgets
+from fanout.world.spend.counting import Counting
+from fanout.world.spend.planning import Planning
+from fanout.world.spend.question import Question
+from fanout.world.spend.waves import Waves
 from fanout.world.stale import Stale
 from fanout.world.stopping import Stopping
-from fanout.world.waves import Waves
 
 
 class ApiPort(Protocol):

@@ -17,7 +17,7 @@ from typing import Any
 
 from fanout.decide.admission.line import Ticket
 from fanout.decide.admission.planner import Block, plan
-from fanout.decide.budget import Refusal, Scope
+from fanout.decide.money.budget import Refusal, Scope
 from fanout.words import commands as ask
 from fanout.words.clean import shortened
 from fanout.words.counted import of_them
@@ -35,12 +35,12 @@ from fanout.words.orders import RowOutcome
 from fanout.words.snapshot import Snapshot
 from fanout.words.timeouts import duration
 from fanout.world import messages as said
+from fanout.world.agent.performers import Threads
 from fanout.world.caretaker import Caretaker
 from fanout.world.clientlines import cancelled
 from fanout.world.core import Core
 from fanout.world.desks import Desks
 from fanout.world.observing import Observer
-from fanout.world.performers import Threads
 from fanout.world.snapshots import Publisher
 
 CEILING_MAX = 900

@@ -5,7 +5,7 @@ Agents, stops and stale rows speak to this; which lane a row is in, its pool say
 
 from fanout.decide.batching import POOL
 from fanout.words.model import MissingKind, RowId
-from fanout.world.batches import Batches
+from fanout.world.batch.batches import Batches
 from fanout.world.calls import Calls
 from fanout.world.request import Request
 

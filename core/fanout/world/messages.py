@@ -132,7 +132,7 @@ class BatchCame:
     step: int
     """Which step of the batch's life it belongs to."""
     told: Any
-    """What `fanout.world.batch_line` gives for that step."""
+    """What `fanout.world.batch.line` gives for that step."""
 
 
 @dataclass(frozen=True, slots=True)

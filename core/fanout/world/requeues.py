@@ -7,11 +7,11 @@ One that was never recorded, or whose look-up had come too late, begins from the
 from fanout.decide.conversation import Check, End, next_step
 from fanout.words.events import RowRequeued
 from fanout.words.model import RowId, Status
-from fanout.world.agents import Agents
+from fanout.world.agent.agents import Agents
+from fanout.world.agent.performers import Performers
 from fanout.world.core import Core
-from fanout.world.performers import Performers
 from fanout.world.rows import Work
-from fanout.world.waves import Waves
+from fanout.world.spend.waves import Waves
 
 
 class Requeues:

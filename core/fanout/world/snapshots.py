@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from fanout.decide.admission.planner import gate
-from fanout.decide.budget import Purses
 from fanout.decide.ended import broken_off, ended
-from fanout.decide.run_state import interrupt, standing
+from fanout.decide.fold.run_state import interrupt, standing
+from fanout.decide.money.budget import Purses
 from fanout.words.budgets import BudgetView, Short
 from fanout.words.forecast import Asking, Forecast
 from fanout.words.snapshot import (

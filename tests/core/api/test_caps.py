@@ -32,7 +32,7 @@ from fanout.files.safecall import MAX_BLOCKS, MAX_TEXT
 from fanout.words.model import MissingKind
 from fanout.words.outcome import Answered, Broken, Refused
 from fanout.words.tools import ToolResult
-from fanout.world import capping, streamed
+from fanout.world.wire import capping, streamed
 from figures import record_figure
 
 

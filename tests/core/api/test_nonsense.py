@@ -18,7 +18,7 @@ from fanout.decide.assembly import read_usage
 from fanout.decide.batching import may_be, read_batch, read_result
 from fanout.words.model import MissingKind, Usage
 from fanout.words.outcome import Answered, Broken, Refused
-from fanout.world import capping
+from fanout.world.wire import capping
 
 USAGE = {"input_tokens": 3, "output_tokens": 4}
 FLAWS: dict[str, Any] = {

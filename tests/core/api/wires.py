@@ -11,9 +11,9 @@ from typing import Any, Self
 from fanout.words.model import Usage
 from fanout.words.outcome import Limits, Outcome
 from fanout.words.timeouts import Timeouts
-from fanout.world.api import Api
 from fanout.world.clock import SystemClock
-from fanout.world.credentials import Credentials
+from fanout.world.wire.api import Api
+from fanout.world.wire.credentials import Credentials
 
 Writer = asyncio.StreamWriter
 Act = Callable[[Writer], Awaitable[None]]

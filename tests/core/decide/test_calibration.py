@@ -22,8 +22,8 @@ from fanout.decide.calibration import (
     generation,
     local,
 )
-from fanout.decide.content import WEIGHTS, Content, Kind, measure
-from fanout.script.partition import render
+from fanout.decide.parts.content import WEIGHTS, Content, Kind, measure
+from fanout.script.parts.partition import render
 from fanout.simulator import vocabulary
 from fanout.simulator.models import MODELS
 from figures import record_figure

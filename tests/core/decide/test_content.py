@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.decide.content import (
+from fanout.decide.parts.content import (
     NOTHING,
     WEIGHTS,
     WHOLE_MAX,

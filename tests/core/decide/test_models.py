@@ -4,7 +4,7 @@ import pytest
 
 from fanout.decide.contexts import too_large
 from fanout.decide.models import TABLE, Facts, facts_of
-from fanout.decide.pricing import BUILT_IN, price_of
+from fanout.decide.money.pricing import BUILT_IN, price_of
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ from random import Random
 
 import pytest
 
-from fanout.decide.budget import Purses, Scope
-from fanout.decide.pricing import (
+from fanout.decide.fold.state import RunState, apply
+from fanout.decide.money.budget import Purses, Scope
+from fanout.decide.money.pricing import (
     BUILT_IN,
     as_json,
     dollars,
@@ -14,9 +15,8 @@ from fanout.decide.pricing import (
     overridden,
     price_of,
 )
-from fanout.decide.spending import Spend
-from fanout.decide.spent import budgets_of, purses_of
-from fanout.decide.state import RunState, apply
+from fanout.decide.money.spending import Spend
+from fanout.decide.money.spent import budgets_of, purses_of
 from fanout.disk.codec import decode, encode
 from fanout.testing.stories import Story
 from fanout.words.budgets import Budget

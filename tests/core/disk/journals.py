@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 
-from fanout.decide.state import RunState, apply
+from fanout.decide.fold.state import RunState, apply
 from fanout.disk.codec import Seal, encode, encode_seal
 from fanout.disk.journal import Journal
 from fanout.disk.reading import fold

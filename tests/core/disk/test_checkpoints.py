@@ -13,12 +13,12 @@ from random import Random
 import pytest
 
 from core.disk.journals import segments_of, state_of, story_of
-from fanout.disk import checkpoint as checkpoint_module
-from fanout.disk.checkpoint import found
-from fanout.disk.checkpointing import alike, write_checkpoint
+from fanout.disk.checkpoints import checkpoint as checkpoint_module
+from fanout.disk.checkpoints.checkpoint import found
+from fanout.disk.checkpoints.checkpointing import alike, write_checkpoint
+from fanout.disk.checkpoints.folding import ALL
+from fanout.disk.checkpoints.keeper import Keeper
 from fanout.disk.codec import _line
-from fanout.disk.folding import ALL
-from fanout.disk.keeper import Keeper
 from fanout.disk.opening import Opened, open_counts, open_fold, open_harvest, open_run
 from fanout.disk.reading import fold
 from fanout.disk.recent import MINUTE, Spent
@@ -444,7 +444,13 @@ def test_a_fault_at_any_call_of_writing_leaves_a_run_that_opens(
 def start_child(folder: Path, upto: int) -> "subprocess.Popen[bytes]":
     path = os.pathsep.join(p for p in sys.path if p)
     return subprocess.Popen(
-        [sys.executable, "-m", "fanout.disk.checkpointing", str(folder), str(upto)],
+        [
+            sys.executable,
+            "-m",
+            "fanout.disk.checkpoints.checkpointing",
+            str(folder),
+            str(upto),
+        ],
         stdin=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": path},
     )

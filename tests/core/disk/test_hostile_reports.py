@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from fanout.disk.codec import encode
-from fanout.disk.report import Report
-from fanout.disk.report_csv import cell
-from fanout.disk.report_html import POLICY
-from fanout.disk.report_write import FORMATS, report_of
+from fanout.disk.reports.as_csv import cell
+from fanout.disk.reports.as_html import POLICY
+from fanout.disk.reports.report import Report
+from fanout.disk.reports.writing import FORMATS, report_of
 from fanout.disk.results import results
 from fanout.disk.rundir import create_run
 from fanout.words.clean import clean

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from core.disk.journals import state_of, story_of, write_segments
-from fanout.decide.state import RunState, apply
+from fanout.decide.fold.state import RunState, apply
 from fanout.disk.codec import BadLineError, _line, decode, encode
 from fanout.disk.journal import Journal
 from fanout.disk.opening import open_harvest

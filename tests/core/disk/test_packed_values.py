@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fanout.decide.forecast.outlook import Going, Name
-from fanout.disk import packed_values
-from fanout.disk.packed import packer
+from fanout.disk.checkpoints import packed_values
+from fanout.disk.checkpoints.packed import packer
 from fanout.disk.recent import Recent, Spent
 from fanout.words.events import RowDone
 from fanout.words.model import (

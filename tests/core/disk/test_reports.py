@@ -13,20 +13,20 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-import fanout.disk
+import fanout.disk.reports
 from core.disk.journals import state_of, story_of, write_segments
 from fanout.decide.ended import ended as end_of
-from fanout.decide.run_state import RUN
-from fanout.decide.spent import budgets_of
+from fanout.decide.fold.run_state import RUN
+from fanout.decide.money.spent import budgets_of
 from fanout.disk.codec import encode
 from fanout.disk.files import DISK
 from fanout.disk.lock import RunLock
-from fanout.disk.report import Report, from_snapshot, from_state
-from fanout.disk.report_csv import cell
-from fanout.disk.report_html import POLICY
-from fanout.disk.report_json import as_dict
-from fanout.disk.report_md import span
-from fanout.disk.report_write import FORMATS, report_of, run_info, write_report
+from fanout.disk.reports.as_csv import cell
+from fanout.disk.reports.as_html import POLICY
+from fanout.disk.reports.as_json import as_dict
+from fanout.disk.reports.as_md import span
+from fanout.disk.reports.report import Report, from_snapshot, from_state
+from fanout.disk.reports.writing import FORMATS, report_of, run_info, write_report
 from fanout.disk.results import write_results
 from fanout.disk.rundir import create_run
 from fanout.errors import UsageError
@@ -48,7 +48,7 @@ from fanout.words.snapshot import Snapshot
 
 NOW = 1_796_080_500.0
 SCHEMA = json.loads(
-    (Path(fanout.disk.__file__).parent / "report.schema.json").read_text()
+    (Path(fanout.disk.reports.__file__).parent / "report.schema.json").read_text()
 )
 TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),

@@ -11,7 +11,7 @@ from core.disk.journals import write_segments
 from fanout.decide.again import USED_UP
 from fanout.decide.forecast.outlook import Name
 from fanout.decide.forecast.sample import Use
-from fanout.disk.checkpointing import write_checkpoint
+from fanout.disk.checkpoints.checkpointing import write_checkpoint
 from fanout.disk.journal import Journal
 from fanout.disk.reuse import Reuse, find_reusable
 from fanout.disk.rundir import create_run

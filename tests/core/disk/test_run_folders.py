@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from core.disk.journals import story_of, write_segments
-from fanout.disk.checkpointing import write_checkpoint
+from fanout.disk.checkpoints.checkpointing import write_checkpoint
 from fanout.disk.lock import RunLock, holder
-from fanout.disk.report_write import report_of
+from fanout.disk.reports.writing import report_of
 from fanout.disk.rundir import (
     MANIFEST,
     create_run,

@@ -12,7 +12,7 @@ import pytest
 
 from bench.journal_acks import open_loop, percentile
 from bench.opening import make_run, opened
-from fanout.disk.checkpointing import write_checkpoint
+from fanout.disk.checkpoints.checkpointing import write_checkpoint
 from figures import record_figure
 
 SCALE = float(os.environ.get("FANOUT_SCALE", "1"))

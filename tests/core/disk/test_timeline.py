@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from core.disk.journals import state_of, story_of, write_segments
-from fanout.decide.run_state import RunState
-from fanout.decide.state import apply
+from fanout.decide.fold.run_state import RunState
+from fanout.decide.fold.state import apply
 from fanout.decide.timeline import Clockwork, Reading, Stretch, Timeline
-from fanout.disk.report_timeline import LANES_MAX, timeline_html, timeline_of
-from fanout.disk.report_write import FORMATS, report_of
+from fanout.disk.reports.as_timeline import LANES_MAX, timeline_html, timeline_of
+from fanout.disk.reports.writing import FORMATS, report_of
 from fanout.words.events import LifeStarted, Record
 from fanout.words.model import RowId, Status
 

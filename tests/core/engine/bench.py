@@ -8,14 +8,14 @@ from typing import Any
 
 from fanout.decide.admission.account import Account
 from fanout.decide.admission.estimate import Estimator
-from fanout.decide.budget import Purses
 from fanout.decide.ended import ended
 from fanout.decide.ending import Tolerance
+from fanout.decide.fold.run_state import RunState
+from fanout.decide.fold.state import apply
 from fanout.decide.models import pool_of
-from fanout.decide.pricing import BUILT_IN
-from fanout.decide.run_state import RunState
+from fanout.decide.money.budget import Purses
+from fanout.decide.money.pricing import BUILT_IN
 from fanout.decide.selection import EVERYTHING, Selection
-from fanout.decide.state import apply
 from fanout.files.outputs import OutputFolder, digest, restore
 from fanout.testing.memory_journal import MemoryJournal
 from fanout.testing.scripted_api import ScriptedApi
@@ -26,15 +26,15 @@ from fanout.words.model import RowId
 from fanout.words.orders import AgentOrder, RowOutcome
 from fanout.words.snapshot import RunEnd, RunInfo
 from fanout.world import messages as said
+from fanout.world.agent.lookup import Lookup
+from fanout.world.agent.openings import Defaults
+from fanout.world.agent.toolloop import here
 from fanout.world.core import Core
 from fanout.world.desks import World, build_desks
 from fanout.world.engine import Engine
-from fanout.world.lookup import Lookup
-from fanout.world.openings import Defaults
-from fanout.world.planning import Planning, Script
 from fanout.world.port import Port
 from fanout.world.snapshots import Publisher
-from fanout.world.toolloop import here
+from fanout.world.spend.planning import Planning, Script
 
 INFO = RunInfo(
     id="test-1",

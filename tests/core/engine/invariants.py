@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.engine.simulated import Life, began_anew, left_by, reuse_of
-from fanout.decide.run_state import RunState
+from fanout.decide.fold.run_state import RunState
 from fanout.disk.reading import Folded, fold
 from fanout.files.outputs import digest
 from fanout.words.events import (

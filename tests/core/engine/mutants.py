@@ -12,36 +12,36 @@ from typing import Any
 from pytest import MonkeyPatch  # noqa: PT013  a type, nothing more
 
 import core.engine.simulated as simulated_module
-import fanout.decide.state as state_module
+import fanout.decide.fold.state as state_module
 import fanout.files.safefile as safefile_module
 import fanout.testing.memory_journal as journal_module
-import fanout.world.agents as agents_module
+import fanout.world.agent.agents as agents_module
+import fanout.world.agent.openings as openings_module
 import fanout.world.calls as calls_module
 import fanout.world.engine as engine_module
-import fanout.world.openings as openings_module
 import fanout.world.requeues as requeues_module
 from core.engine.simulated_disk import DelayedJournal
 from fanout.decide.admission.account import Account
 from fanout.decide.admission.breaker import Breaker
 from fanout.decide.admission.bucket import Bucket
 from fanout.decide.admission.holds import Hold
-from fanout.decide.budget import Purses
 from fanout.decide.conversation import Check, Conversation, End, text_of
-from fanout.decide.run_state import RunState
+from fanout.decide.fold.run_state import RunState
+from fanout.decide.money.budget import Purses
 from fanout.disk.harvest import Harvest, Partial
 from fanout.disk.port import is_durable
 from fanout.disk.reuse import Reuse
 from fanout.words.events import CallAnswered, CallRefused, LifeStarted
 from fanout.words.model import NO_USAGE, Dimension, MissingKind
-from fanout.world.agents import Agents
-from fanout.world.budgets import Budgets
+from fanout.world.agent.agents import Agents
+from fanout.world.agent.performers import Performers
 from fanout.world.calls import Calls
 from fanout.world.clients import Clients
 from fanout.world.core import Core
-from fanout.world.performers import Performers
 from fanout.world.requeues import Requeues
 from fanout.world.rows import Rows, Work
 from fanout.world.snapshots import Publisher
+from fanout.world.spend.budgets import Budgets
 from fanout.world.stale import Stale
 from fanout.world.stopping import Stopping
 

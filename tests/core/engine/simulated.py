@@ -18,9 +18,9 @@ from core.engine.bench import INFO, Bench, order
 from core.engine.simulated_disk import DelayedJournal
 from core.engine.simulated_service import MARGIN, Charged, Service, Slow
 from fanout.decide.again import UNUSABLE
-from fanout.decide.run_state import RUN, RunState, interrupt
-from fanout.decide.spent import purses_of
-from fanout.decide.state import apply
+from fanout.decide.fold.run_state import RUN, RunState, interrupt
+from fanout.decide.fold.state import apply
+from fanout.decide.money.spent import purses_of
 from fanout.disk.reuse import Reuse
 from fanout.testing.memory_journal import harvest_of
 from fanout.testing.virtual_loop import LoopClock, VirtualLoop
@@ -38,7 +38,7 @@ from fanout.words.model import MissingKind, RowId, Status
 from fanout.words.orders import ClientOrder, ClientReply, RowOutcome
 from fanout.words.snapshot import Gate
 from fanout.world import messages as said
-from fanout.world.planning import Planning
+from fanout.world.spend.planning import Planning
 
 SECONDS_MAX = 40_000.0
 SUMS = 2

@@ -20,7 +20,7 @@ from core.engine.simulated import Life
 from core.engine.simulated_disk import Synced, lose, write_segment
 from core.engine.simulated_service import FAIR, Service, Weather
 from core.engine.weathers import WEATHERS
-from fanout.decide.run_state import RunState
+from fanout.decide.fold.run_state import RunState
 from fanout.disk.reading import fold
 from fanout.words.budgets import Budget
 from fanout.words.events import Record

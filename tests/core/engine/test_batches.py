@@ -11,9 +11,9 @@ import pytest
 
 from core.engine.bench import INFO, Bench, order
 from core.engine.simulated import reuse_of
-from fanout.decide.run_state import RunState
-from fanout.decide.spent import purses_of
-from fanout.decide.state import apply
+from fanout.decide.fold.run_state import RunState
+from fanout.decide.fold.state import apply
+from fanout.decide.money.spent import purses_of
 from fanout.testing.batching_api import EPOCH, BatchingApi
 from fanout.testing.memory_journal import MemoryJournal
 from fanout.testing.scripted_api import answered, refused

@@ -9,9 +9,9 @@ from core.engine.bench import order
 from core.engine.test_budgets import charged, kinds, small
 from core.engine.test_waves import Timed
 from fanout.decide.admission.why import why
+from fanout.decide.fold.state import RunState, apply, interrupt
 from fanout.decide.logline import describe
-from fanout.decide.spent import budgets_of, purses_of
-from fanout.decide.state import RunState, apply, interrupt
+from fanout.decide.money.spent import budgets_of, purses_of
 from fanout.testing.memory_journal import MemoryJournal
 from fanout.testing.scripted_api import ScriptedApi, answered
 from fanout.words.budgets import Budget, Short
@@ -26,7 +26,7 @@ from fanout.words.commands import (
 )
 from fanout.words.events import BudgetSet, CallAdmitted, Record
 from fanout.words.model import Cause, RowId, Status
-from fanout.world.planning import Planning
+from fanout.world.spend.planning import Planning
 
 ASKED = Planning(raises=True)
 SMALL = Budget(tokens=700)

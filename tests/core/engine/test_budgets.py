@@ -10,9 +10,9 @@ import pytest
 from core.engine.bench import order
 from core.engine.test_waves import Timed
 from fanout.decide.admission.why import why
-from fanout.decide.budget import Purses
-from fanout.decide.spent import purses_of
-from fanout.decide.state import RunState, apply
+from fanout.decide.fold.state import RunState, apply
+from fanout.decide.money.budget import Purses
+from fanout.decide.money.spent import purses_of
 from fanout.testing.memory_journal import MemoryJournal
 from fanout.testing.scripted_api import ScriptedApi, answered, broken, refused, tool_use
 from fanout.words.budgets import Budget
@@ -21,7 +21,7 @@ from fanout.words.events import BudgetSet, CallAdmitted, Noted, PhaseEntered
 from fanout.words.model import Cause, MissingKind, RowId, Status, Usage
 from fanout.words.outcome import Answered
 from fanout.words.tools import ToolResult
-from fanout.world.planning import Planning
+from fanout.world.spend.planning import Planning
 
 USED = Usage(100, 20)
 ASKED = Planning(raises=True)

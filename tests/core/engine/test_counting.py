@@ -20,8 +20,8 @@ from fanout.words.commands import Stop
 from fanout.words.events import CallAdmitted
 from fanout.words.model import RowId, Usage
 from fanout.words.outcome import Outcome
-from fanout.world.counting import SECONDS
-from fanout.world.planning import Planning
+from fanout.world.spend.counting import SECONDS
+from fanout.world.spend.planning import Planning
 
 COUNTS = Planning(counts=True)
 SAID = (

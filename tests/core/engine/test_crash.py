@@ -8,8 +8,8 @@ import pytest
 
 from core.engine.bench import INFO, Bench, order
 from fanout.decide.ended import broken_off, finish_command, named
-from fanout.decide.run_state import RunState
-from fanout.disk.report import from_snapshot
+from fanout.decide.fold.run_state import RunState
+from fanout.disk.reports.report import from_snapshot
 from fanout.testing.scripted_api import ScriptedApi, answered
 from fanout.testing.virtual_loop import VirtualLoop
 from fanout.words.commands import SetCeiling

@@ -21,7 +21,7 @@ from fanout.simulator.limiter import Limits
 from fanout.words.ahead import Forecasted
 from fanout.words.orders import AgentOrder
 from fanout.words.tools import ToolResult
-from fanout.world.planning import Known, Planning
+from fanout.world.spend.planning import Known, Planning
 from figures import record_figure
 
 SMALL = Limits(requests=50, input_tokens=30_000, output_tokens=8_000)

@@ -12,7 +12,7 @@ from fanout.script.running import _plain
 from fanout.words import hiding
 from fanout.words.hiding import hide, hide_all, redact
 from fanout.words.tools import ToolResult
-from fanout.world.performers import _block
+from fanout.world.agent.performers import _block
 from fanout_tui.crash import harmless
 
 KEY = "sk-ant-quoted-0a1b2c3d4e5f"

@@ -5,9 +5,9 @@ from typing import Any
 
 from core.engine.bench import INFO, Bench, order
 from fanout.decide.admission.account import Account
-from fanout.decide.run_state import RunState
-from fanout.decide.spent import purses_of
-from fanout.decide.state import apply
+from fanout.decide.fold.run_state import RunState
+from fanout.decide.fold.state import apply
+from fanout.decide.money.spent import purses_of
 from fanout.testing.scripted_api import ScriptedApi, answered, refused
 from fanout.testing.virtual_loop import LoopClock
 from fanout.words.budgets import Budget

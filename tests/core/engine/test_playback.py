@@ -8,7 +8,7 @@ import pytest
 
 from core.disk.journals import write_segments
 from core.engine.bench import Bench, order
-from fanout.disk.checkpointing import write_checkpoint
+from fanout.disk.checkpoints.checkpointing import write_checkpoint
 from fanout.disk.playback import Playback, spans
 from fanout.disk.reading import follow
 from fanout.disk.tape import Tape

@@ -13,7 +13,7 @@ from fanout.words.commands import Answer, Requeue, Stop
 from fanout.words.events import CallAdmitted, Noted
 from fanout.words.forecast import Asking
 from fanout.words.model import Cause, MissingKind, RowId, Status
-from fanout.world.planning import Asks, Planning
+from fanout.world.spend.planning import Asks, Planning
 
 SOMEBODY = Planning(asks=Asks.SOMEBODY)
 NOBODY = Planning(asks=Asks.REFUSES)

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from fanout.world.toolloop import ToolLoop
+from fanout.world.agent.toolloop import ToolLoop
 
 
 async def blocks(seconds: float) -> str:

@@ -16,7 +16,7 @@ from fanout.words.events import (
 )
 from fanout.words.model import MissingKind, RowId
 from fanout.world import messages as said
-from fanout.world.planning import Script
+from fanout.world.spend.planning import Script
 
 
 class Kept:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fanout.disk.report import ReportRow
+from fanout.disk.reports.report import ReportRow
 from fanout.files.audit import SHOWN_MAX, moved, sentences
 from fanout.files.outputs import OutputFolder
 from fanout.words.model import NO_USAGE

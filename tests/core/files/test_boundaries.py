@@ -4,7 +4,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import fanout
-from fanout.decide.tokens import VERSION
+from fanout.decide.parts.tokens import VERSION
 
 LINE = "def rule_{n}(value):\n    return value * {n}\n\n\n"
 

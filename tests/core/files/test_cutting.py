@@ -8,8 +8,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanout.decide.cutting import Places, cut, equal, level
-from fanout.decide.slices import slices
+from fanout.decide.parts.cutting import Places, cut, equal, level
+from fanout.decide.parts.slices import slices
 
 LIBRARY = Path(os.__file__).parent
 

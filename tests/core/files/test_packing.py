@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fanout.decide import tokens
-from fanout.decide.packing import Partition, Piece, pack
-from fanout.decide.slices import count_lines, slices
-from fanout.decide.tokens import estimate_tokens, kind_of
+from fanout.decide.parts import tokens
+from fanout.decide.parts.packing import Partition, Piece, pack
+from fanout.decide.parts.slices import count_lines, slices
+from fanout.decide.parts.tokens import estimate_tokens, kind_of
 
 LIMIT = 1000
 

@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 
-from fanout.decide.packing import pack
+from fanout.decide.parts.packing import pack
 from fanout.errors import FanoutError, UsageError
-from fanout.script.partition import partition, render
+from fanout.script.parts.partition import partition, render
 
 LIBRARY = Path(os.__file__).parent
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from fanout.errors import FanoutError, UsageError
 from fanout.script.inputs import render as render_inputs
-from fanout.script.partition import Partitions, partition, render
+from fanout.script.parts.partition import Partitions, partition, render
 
 LIMIT = 400
 

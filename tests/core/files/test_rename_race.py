@@ -11,7 +11,7 @@ import pytest
 
 from fanout.files.outputs import OutputFolder
 from fanout.files.tools import write_tools
-from fanout.script.partition import partition
+from fanout.script.parts.partition import partition
 from figures import record_figure
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fanout.decide.pricing import BUILT_IN, dollars
-from fanout.decide.state import RunState, apply
-from fanout.disk.report import from_state
+from fanout.decide.fold.state import RunState, apply
+from fanout.decide.money.pricing import BUILT_IN, dollars
+from fanout.disk.reports.report import from_state
 from fanout.testing.stories import Story
 from fanout.words.batched import BatchOpened, BatchPlanned, CallSettled, CallTakenUp
 from fanout.words.events import CallAbandoned, CallAdmitted, LifeStarted, RowScheduled

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fanout.decide.state import RunState, apply
+from fanout.decide.fold.state import RunState, apply
 from fanout.testing.stories import Story
 from fanout.words.events import (
     LifeStarted,

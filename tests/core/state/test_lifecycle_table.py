@@ -4,8 +4,8 @@ import copy
 
 import pytest
 
-from fanout.decide.lifecycle import LIFECYCLE, IllegalEvent
-from fanout.decide.state import RunState, apply
+from fanout.decide.fold.lifecycle import LIFECYCLE, IllegalEvent
+from fanout.decide.fold.state import RunState, apply
 from fanout.words.events import (
     AnswerSentBack,
     CallAbandoned,

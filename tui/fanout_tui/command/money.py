@@ -9,7 +9,7 @@ output = 5.0
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fanout.decide.pricing import BUILT_IN, overridden
+from fanout.decide.money.pricing import BUILT_IN, overridden
 from fanout.errors import UsageError
 from fanout.script.naming import checked_phase
 from fanout.words.budgets import Budget

@@ -8,10 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from fanout.decide.ending import COMPLETE, SCRIPT_RAISED
-from fanout.disk.checkpointing import write_checkpoint
+from fanout.disk.checkpoints.checkpointing import write_checkpoint
 from fanout.disk.files import write_atomic
-from fanout.disk.report import Report, from_snapshot, held_against
-from fanout.disk.report_write import FORMATS, report_of, write_report
+from fanout.disk.reports.report import Report, from_snapshot, held_against
+from fanout.disk.reports.writing import FORMATS, report_of, write_report
 from fanout.disk.results import write_results
 from fanout.errors import FanoutError, UsageError
 from fanout.files.audit import Change, moved, sentences

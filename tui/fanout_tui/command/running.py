@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from fanout.access import own_clients_at, reach
 from fanout.decide.ended import broken_off, finish_command, named
 from fanout.decide.ending import DEFECT, SIGNALS, UNASKED, USAGE
-from fanout.decide.state import RunState
+from fanout.decide.fold.state import RunState
 from fanout.errors import UsageError
 from fanout.life import Life, Setting
 from fanout.place import open_place

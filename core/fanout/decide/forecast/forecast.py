@@ -12,7 +12,7 @@ from fanout.decide.forecast.outlook import Going, Group, Name, Outlook
 from fanout.decide.forecast.pace import PACE
 from fanout.decide.forecast.prior import guess, supposed
 from fanout.decide.forecast.sample import INPUTS, Sample, Use
-from fanout.decide.pricing import dollars
+from fanout.decide.money.pricing import dollars
 from fanout.words.forecast import Forecast, PhaseForecast, Range, TokenRange
 from fanout.words.model import Usage
 from fanout.words.prices import Prices

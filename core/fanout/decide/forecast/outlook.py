@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 from fanout.decide.admission.estimate import TOKENS_PER_BYTE
 from fanout.decide.batching import POOL
 from fanout.decide.calibration import Calibration
-from fanout.decide.content import NOTHING, Content, checked, total, weight
-from fanout.decide.content import Kind as Mark
+from fanout.decide.fold.run_state import THROWN_AWAY
 from fanout.decide.forecast.batches import FACTS, KEPT, Batches
 from fanout.decide.forecast.pace import Pace
 from fanout.decide.forecast.prior import Kind
 from fanout.decide.forecast.sample import Sample, used
-from fanout.decide.pricing import BUILT_IN, from_json
-from fanout.decide.run_state import THROWN_AWAY
+from fanout.decide.money.pricing import BUILT_IN, from_json
+from fanout.decide.parts.content import NOTHING, Content, checked, total, weight
+from fanout.decide.parts.content import Kind as Mark
 from fanout.words.ahead import OpeningsCounted
 from fanout.words.events import (
     CallAbandoned,

@@ -7,9 +7,9 @@ all of them, if they differ in what they hold and in how much.
 from collections.abc import Iterable, Sequence
 
 from fanout.decide.calibration import generation
-from fanout.decide.content import WEIGHTS, Content, Kind, weight
 from fanout.decide.forecast.openings import calibrated
 from fanout.decide.forecast.outlook import Outlook
+from fanout.decide.parts.content import WEIGHTS, Content, Kind, weight
 from fanout.words.model import RowId
 
 MOST = 24

@@ -1,0 +1,1 @@
+"""Run state: facts folded in order."""

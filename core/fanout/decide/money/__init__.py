@@ -1,0 +1,1 @@
+"""Prices, what was spent, ceilings, and what finishing takes."""

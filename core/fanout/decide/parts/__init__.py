@@ -1,0 +1,1 @@
+"""Files and lists into partitions whose cuts stay where they are."""

@@ -1,0 +1,1 @@
+"""A journal's fold, written down so that a run opens fast."""

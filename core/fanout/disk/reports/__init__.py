@@ -1,0 +1,1 @@
+"""What a run amounts to, and how that is written down."""

@@ -1,0 +1,1 @@
+"""`partition()`: folders, files of records and lists."""

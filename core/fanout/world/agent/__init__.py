@@ -1,0 +1,1 @@
+"""An agent's steps: its opening, its calls, its tools, its checks."""

@@ -1,0 +1,1 @@
+"""The batch lane: gathering, handing in, watching and reading batches."""

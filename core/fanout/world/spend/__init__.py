@@ -1,0 +1,1 @@
+"""Before something is spent: waves, their forecast, the question, budgets."""
