@@ -31,6 +31,7 @@ def test_a_few_kills_lose_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_many_kills_lose_nothing(tmp_path: Path, shard: int) -> None:
     toll = wage(tmp_path, 100 + shard, KILLS)
@@ -53,6 +54,7 @@ def test_many_kills_lose_nothing(tmp_path: Path, shard: int) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("bug", [bug for bug in BUGS if bug])
 def test_a_bug_would_be_seen(tmp_path: Path, bug: str) -> None:
     with pytest.raises(AssertionError, match=r"sends, |sent again|is lost|is not"):

@@ -316,6 +316,7 @@ def test_every_file_of_a_run_can_be_shown(folder: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("form", FORMATS)
 def test_ten_megabytes_in_one_field(report: Report, form: str) -> None:
     one = replace(report, partitions=report.partitions[:1], phases=(), notes=())

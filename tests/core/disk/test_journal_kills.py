@@ -92,6 +92,7 @@ def test_nothing_acknowledged_is_lost_to_a_kill(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_nothing_acknowledged_is_lost_to_many_kills(tmp_path: Path) -> None:
     folders = int(8 * SCALE)
     for n in range(folders):

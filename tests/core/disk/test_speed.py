@@ -23,6 +23,7 @@ BUSY = 4.0
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_acknowledgements_are_quick_and_hold_no_loop_up(tmp_path: Path) -> None:
     best = (1e9, 1e9, 1e9)
     for number in range(ROUNDS):
@@ -39,6 +40,7 @@ def test_acknowledgements_are_quick_and_hold_no_loop_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_a_long_run_opens_at_once(tmp_path: Path) -> None:
     run = make_run(tmp_path, EVENTS, 5_000)
     without = opened(run)

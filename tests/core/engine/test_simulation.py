@@ -47,6 +47,7 @@ def test_random_runs(name: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("shard", range(SHARDS))
 @pytest.mark.parametrize("name", WEATHERS)
 def test_many_random_runs(name: str, shard: int) -> None:
@@ -89,6 +90,7 @@ def test_a_seed_tells_one_story(name: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_planted_bug_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     MUTANTS[name](monkeypatch)

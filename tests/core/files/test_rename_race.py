@@ -76,6 +76,7 @@ def test_nothing_leaks_in_a_short_race(place) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_nothing_leaks_in_a_long_race(place) -> None:
     tries = race(place, 60.0)
     assert tries > 20_000

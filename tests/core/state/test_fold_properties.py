@@ -121,6 +121,7 @@ def test_a_copy_of_the_rows_does_not_follow() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_many_long_stories() -> None:
     for seed in range(200 * SCALE):
         check_story(seed, 2_000, every=7)
