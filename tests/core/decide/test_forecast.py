@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -543,6 +544,21 @@ def test_the_end_compares_what_was_said_with_what_came() -> None:
     assert outcome(found) == (
         "180k tokens, $0.36, 3 min expected; 176k tokens, $0.35, 4 min used"
     )
+
+
+def test_how_sure_openings_are_is_not_held_against_what_tools_read_later() -> None:
+    """Also where the last wave had no tools."""
+    told = learned(usage=Usage(30_000, 0))
+    told.ask("n")
+    plain = foreseen(told)
+    sure = {"error": 0.05, "openings": False}
+    last = replace(plain.last, figures={**plain.last.figures, "calibrated": sure})
+    first = {**plain.first.figures, "calibrated": {**sure, "openings": True}}
+    mixed = replace(plain, last=last, first=replace(plain.first, figures=first))
+    used = Usage(5_000)
+    said = outcome(compared(replace(plain, first=last, last=last), used, None, 9.0))
+    assert "less than expected (±5 % said)" in said
+    assert "than expected (" not in outcome(compared(mixed, used, None, 9.0))
 
 
 def test_what_is_unknown_is_left_out_of_the_comparison() -> None:

@@ -40,12 +40,15 @@ def compared(
             "dollars": cost,
             "seconds": round(max(0.0, at - foreseen.at), 3),
         },
-        "input": _input(foreseen.last.figures, usage),
+        "input": _input(foreseen.first.figures, foreseen.last.figures, usage),
     }
 
 
-def _input(figures: Any, usage: Usage) -> Mapping[str, Any] | None:
-    """What was read beside what was expected; None where nothing was."""
+def _input(first: Any, figures: Any, usage: Usage) -> Mapping[str, Any] | None:
+    """What was read beside what was expected; None where nothing was.
+
+    What agents with tools read later is not in how sure their openings are.
+    """
     classes = figures.get("tokens") if isinstance(figures, Mapping) else None
     known = classes if isinstance(classes, Mapping) else {}
     parts = [_expected(known.get(name)) for name in INPUTS]
@@ -59,8 +62,13 @@ def _input(figures: Any, usage: Usage) -> Mapping[str, Any] | None:
         "used": read,
         "off": round(read / expected - 1, 4),
         "said": told.get("error") if isinstance(told, Mapping) else None,
-        "openings": bool(isinstance(told, Mapping) and told.get("openings")),
+        "openings": _of_openings(first) or _of_openings(figures),
     }
+
+
+def _of_openings(figures: Any) -> bool:
+    told = figures.get("calibrated") if isinstance(figures, Mapping) else None
+    return bool(isinstance(told, Mapping) and told.get("openings"))
 
 
 def outcome(told: Mapping[str, Any] | None) -> str:
