@@ -235,9 +235,8 @@ def new_bytes(conversation: Conversation) -> int:
     """
     if conversation.turns == 0:
         opening = conversation.opening
-        parts = [opening.get(name) or "" for name in ("system", "inputs", "prompt")]
-        return sum(len(p.encode(errors="replace")) for p in parts) + len(
-            repr(opening.get("tools") or "") + repr(opening.get("schema") or "")
+        return bytes_of_texts(opening) + bytes_of_form(
+            opening.get("tools"), opening.get("schema")
         )
     total = 0
     for entry in reversed(conversation.entries):
@@ -245,6 +244,20 @@ def new_bytes(conversation: Conversation) -> int:
             break
         total += len(repr(entry.get("content") or entry.get("problem") or ""))
     return total
+
+
+def bytes_of_texts(opening: Mapping[str, Any]) -> int:
+    """Return the bytes of an opening's texts."""
+    parts = (opening.get(name) or "" for name in ("system", "inputs", "prompt"))
+    return sum(
+        len(part) if part.isascii() else len(part.encode(errors="replace"))
+        for part in parts
+    )
+
+
+def bytes_of_form(tools: Any, schema: Any) -> int:
+    """Return about how many bytes tools and a schema have in an opening."""
+    return len(repr(tools or "")) + len(repr(schema or ""))
 
 
 def last_usage(conversation: Conversation) -> Mapping[str, int]:

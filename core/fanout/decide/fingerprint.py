@@ -9,15 +9,19 @@ later rule can still recognise results made under an earlier one.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from json.encoder import encode_basestring_ascii as _text
 from typing import Any
 
 VERSION = "1"
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+_name = lru_cache(maxsize=64)(_text)
 
 
 def canonical(value: Any) -> bytes:
     """Encode JSON such that equal values give equal bytes."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return text.encode("ascii")
+    return _encode(value).encode("ascii")
 
 
 def fingerprint(
@@ -41,4 +45,47 @@ def fingerprint(
         "inputs": list(input_digests),
         "tools": dict(tool_versions),
     }
-    return f"{VERSION}:{hashlib.sha256(canonical(parts)).hexdigest()}"
+    return _digest(canonical(parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What many agents have in common, encoded once for all of them."""
+
+    tools: str
+    schema: str
+    versions: str
+
+    @classmethod
+    def of(cls, tools: Any, schema: Any, versions: Mapping[str, str]) -> "Shared":
+        """Encode an opening's `tools` and `schema`, and the tools' versions."""
+        return cls(_encode(tools), _encode(schema), _encode(versions))
+
+    def fingerprint(
+        self, account: str, opening: Mapping[str, Any], input_digests: Sequence[str]
+    ) -> str:
+        """Return what the function `fingerprint` does of an agent's opening.
+
+        Thousands of agents differ in a prompt and inputs only: the names are sorted
+        here by hand, and what is shared is not encoded again for each.
+        """
+        system, model = opening["system"], _name(opening["model"])
+        text = (
+            f'{{"account":{_name(account)},'
+            f'"inputs":[{",".join(map(_text, input_digests))}],'
+            f'"model":{model},"opening":{{'
+            f'"max_tokens":{opening["max_tokens"]:d},'
+            f'"max_turns":{opening["max_turns"]:d},'
+            f'"model":{model},'
+            f'"prompt":{_text(opening["prompt"])},'
+            f'"schema":{self.schema},'
+            f'"system":{"null" if system is None else _text(system)},'
+            f'"tools":{self.tools},'
+            f'"writes_output":{"true" if opening["writes_output"] else "false"}}},'
+            f'"tools":{self.versions}}}'
+        )
+        return _digest(text.encode("ascii"))
+
+
+def _digest(data: bytes) -> str:
+    return f"{VERSION}:{hashlib.sha256(data).hexdigest()}"

@@ -219,16 +219,7 @@ class Core:
 
     def expect_input(self, model: str, phase: str, size: int) -> int:
         """Return the input tokens expected of so many bytes."""
-        need = self.estimator.need(
-            model=model,
-            phase=phase,
-            turn=1,
-            new_bytes=size,
-            known_input=0,
-            cached=0,
-            max_tokens=1,
-        )
-        return need.input
+        return self.estimator.input_of(model, phase, size)
 
     # -- the world --------------------------------------------------------
 

@@ -97,6 +97,10 @@ class Estimator:
             )
         )
 
+    def input_of(self, model: str, phase: str, new_bytes: int) -> int:
+        """The input tokens of so many bytes that no call has measured yet."""
+        return max(1, round(new_bytes * self._tokens_per_byte(model, phase)))
+
     def need_of(self, ticket: Ticket) -> Need:
         """A ticket's need by what is known now."""
         return ticket.need if ticket.ask is None else self.price(ticket.ask)

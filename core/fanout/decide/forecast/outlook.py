@@ -11,6 +11,7 @@ The same fold over an earlier run's journal gives what that run has learned
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import add, sub
 from typing import Any, NamedTuple
 
 from fanout.decide.admission.estimate import TOKENS_PER_BYTE
@@ -106,8 +107,8 @@ class Group:
         self.fresh_size += by * going.size
         if going.given:
             self.fresh_known += by
-            for at, count in enumerate(going.given):
-                self.fresh_given[at] += by * count
+            change = add if by > 0 else sub
+            self.fresh_given = [*map(change, self.fresh_given, going.given)]
 
 
 class Experience:
@@ -269,7 +270,7 @@ class Outlook:
             self.groups[name] = Group(kind, spec.pool)
         opening = checked(spec.content)
         given = total([opening, checked(spec.reading)]) if opening else NOTHING
-        self._put(event.row, Going(name, size_of(spec), opening, given))
+        self._put(event.row, Going(name, _size_of(spec, given), opening, given))
 
     def _put(self, row: RowId, going: Going) -> None:
         self._rows[row] = going
@@ -368,11 +369,9 @@ class Outlook:
         self._take(event.row)
 
 
-def size_of(spec: RowSpec) -> float:
+def _size_of(spec: RowSpec, given: Content) -> float:
     """Bytes of what a row is given: of text that has so many tokens a byte as most."""
-    opening = checked(spec.content)
-    if opening:
-        given = total([opening, checked(spec.reading)])
+    if given:
         return weight(given) / TOKENS_PER_BYTE
     return float(spec.size + spec.reads or spec.estimate * BYTES_A_TOKEN)
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import lru_cache
 from itertools import starmap
-from operator import mul
+from operator import add, mul
 from typing import Any
 
 from fanout.decide.parts.tokens import Kind as FileKind
@@ -63,6 +63,8 @@ class Kind(IntEnum):
     """Messages, blocks and tools, which cost something by themselves."""
 
 
+KINDS = len(Kind)
+
 WEIGHTS = (
     0.981,
     1.267,
@@ -98,6 +100,7 @@ SLICE = 2 * 1024
 """Of a larger one, so many bytes at a time, evenly spread."""
 FAR = 10**12
 """More of a kind than any request holds."""
+_INTEGERS = frozenset({int})
 REMEMBERED_MAX = 16 * 1024
 """Characters of a text that may come again: a system text, a prompt, tools."""
 
@@ -111,14 +114,20 @@ def measure(text: str) -> Content:
 
 def total(parts: Iterable[Content]) -> Content:
     """Return the content of all parts together; unknown ones count for nothing."""
-    known = [part for part in parts if part]
-    return tuple(map(sum, zip(*known, strict=True))) if known else NOTHING
+    whole = NOTHING
+    for part in parts:
+        if part:
+            whole = tuple(map(add, whole, part)) if whole else part
+    return whole
 
 
 def checked(content: Sequence[Any]) -> Content:
     """Return the content as a journal has it; none if it has other kinds."""
-    sound = len(content) == len(Kind) and all(
-        isinstance(count, int) and 0 <= count < FAR for count in content
+    sound = (
+        len(content) == KINDS
+        and _INTEGERS.issuperset(map(type, content))
+        and min(content) >= 0
+        and max(content) < FAR
     )
     return tuple(content) if sound else NOTHING
 
@@ -133,15 +142,26 @@ def of_opening(opening: Mapping[str, Any], inputs: Content = NOTHING) -> Content
 
     `inputs` is that of its inputs, where it was measured already.
     """
-    tools, schema = opening.get("tools") or (), opening.get("schema")
-    texts = [opening.get("system") or "", opening.get("prompt") or ""]
-    if not inputs:
-        texts.append(opening.get("inputs") or "")
-    frames = 1 + len(tools) + sum(map(bool, texts)) + bool(inputs)
-    texts += [_json(tool) for tool in tools]
+    form = of_form(opening.get("tools") or (), opening.get("schema"))
+    return of_texts(opening, form, inputs)
+
+
+def of_form(tools: Sequence[Any], schema: Any) -> Content:
+    """Return the content of what many first requests have in common."""
+    texts = [_json(tool) for tool in tools]
     if schema is not None:
         texts.append(_json(schema))
-    return total([_frames(frames), inputs, *map(measure, texts)])
+    return total([_frames(1 + len(tools)), *map(measure, texts)])
+
+
+def of_texts(
+    opening: Mapping[str, Any], form: Content, inputs: Content = NOTHING
+) -> Content:
+    """Return the content of a first request whose tools and schema are `form`."""
+    names = ("system", "prompt") if inputs else ("system", "prompt", "inputs")
+    texts = [text for name in names if (text := opening.get(name))]
+    frames = _frames(len(texts) + bool(inputs))
+    return total([form, frames, inputs, *map(measure, texts)])
 
 
 def of_body(body: Mapping[str, Any]) -> Content:
@@ -163,12 +183,13 @@ def of_files(sizes: Mapping[FileKind, int]) -> Content:
     return total(parts)
 
 
+@lru_cache(maxsize=256)
 def _frames(count: int) -> Content:
-    return (*_full(()), count)[-len(Kind) :]
+    return (*_full(()), count)[-KINDS:]
 
 
 def _full(counts: Sequence[int]) -> Content:
-    return (*counts, *[0] * (len(Kind) - len(counts)))
+    return (*counts, *[0] * (KINDS - len(counts)))
 
 
 def _gather(value: Any, texts: list[str]) -> None:

@@ -41,8 +41,7 @@ from fanout.world.agent.asking import request_of
 from fanout.world.agent.openings import (
     ERRORS,
     Defaults,
-    opening_of,
-    spec_of,
+    Openings,
     wrote_output,
 )
 from fanout.world.agent.performers import Performers
@@ -74,7 +73,7 @@ class Agents:
         self.rows = self._rows = rows
         self._lanes = lanes
         self._performers = performers
-        self._defaults = defaults
+        self._openings = Openings(defaults, core.expect_input)
         self._waves = waves
         self._budgets = budgets
         self.stopping = self._stopping = stopping
@@ -112,11 +111,10 @@ class Agents:
             self._performers.look_up(works)
 
     def _work(self, message: AgentsCame, order: AgentOrder) -> Work:
-        opening = opening_of(order, self._defaults)
-        spec = spec_of(order, opening, self._defaults, self._core.expect_input)
+        opening = self._openings.of(order)
         return Work(
             order=order,
-            spec=spec,
+            spec=self._openings.spec(order, opening),
             conversation=Conversation(opening),
             on_end=message.on_end,
             on_reopen=message.on_reopen,

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanout.decide.batching import BATCH, LIVE, POOL
-from fanout.decide.conversation import Conversation, new_bytes
-from fanout.decide.fingerprint import fingerprint
-from fanout.decide.parts.content import of_opening
+from fanout.decide.conversation import Conversation, bytes_of_form, bytes_of_texts
+from fanout.decide.fingerprint import Shared
+from fanout.decide.parts.content import Content, of_form, of_texts
 from fanout.disk.jsonline import to_json
 from fanout.words.model import MissingKind, RowSpec
 from fanout.words.orders import AgentOrder
@@ -22,6 +22,8 @@ MAX_TOKENS = 8_192
 WRITE_OUTPUT = "write_output"
 MAX_TURNS = 50
 """Turns of one agent where the script names none: a loop ends somewhere."""
+FORMS_MAX = 64
+"""A run has few; where each agent has its own, they must not pile up."""
 
 ERRORS = frozenset(
     {
@@ -52,14 +54,23 @@ class Defaults:
         return order.lane or (LIVE if order.tools else self.lane)
 
 
-def opening_of(order: AgentOrder, defaults: Defaults) -> dict[str, Any]:
-    """Return the opening of an agent's conversation."""
-    return {
-        "model": order.model or defaults.model,
-        "system": order.system,
-        "prompt": order.prompt,
-        "inputs": order.inputs,
-        "tools": [
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What agents with the same tools and schema have in common, worked out once."""
+
+    order: AgentOrder
+    """The first of them; as long as it lives, its tools and schema are no others."""
+    tools: list[dict[str, Any]]
+    """Definitions, as an opening has them."""
+    shared: Shared
+    size: int
+    """Bytes."""
+    content: Content
+
+    @classmethod
+    def of(cls, order: AgentOrder) -> "Form":
+        """Work it out for the tools and the schema of an order."""
+        tools = [
             {
                 "name": tool.name,
                 "description": tool.description,
@@ -67,12 +78,75 @@ def opening_of(order: AgentOrder, defaults: Defaults) -> dict[str, Any]:
                 "input_schema": json.loads(to_json(tool.input_schema)),
             }
             for tool in order.tools
-        ],
-        "schema": order.schema,
-        "max_tokens": order.max_tokens or MAX_TOKENS,
-        "max_turns": order.max_turns or MAX_TURNS,
-        "writes_output": order.writes_output,
-    }
+        ]
+        versions = {tool.name: tool.version for tool in order.tools}
+        return cls(
+            order=order,
+            tools=tools,
+            shared=Shared.of(tools, order.schema, versions),
+            size=bytes_of_form(tools, order.schema),
+            content=of_form(tools, order.schema),
+        )
+
+
+class Openings:
+    """What agents begin with, and what is shown of it.
+
+    `estimate` gives the input tokens of a model, a phase and so many bytes.
+    """
+
+    def __init__(
+        self, defaults: Defaults, estimate: Callable[[str, str, int], int]
+    ) -> None:
+        self._defaults = defaults
+        self._estimate = estimate
+        self._forms: dict[tuple[int, ...], Form] = {}
+
+    def of(self, order: AgentOrder) -> dict[str, Any]:
+        """Return the opening of an agent's conversation."""
+        return {
+            "model": order.model or self._defaults.model,
+            "system": order.system,
+            "prompt": order.prompt,
+            "inputs": order.inputs,
+            "tools": self._form(order).tools,
+            "schema": order.schema,
+            "max_tokens": order.max_tokens or MAX_TOKENS,
+            "max_turns": order.max_turns or MAX_TURNS,
+            "writes_output": order.writes_output,
+        }
+
+    def spec(self, order: AgentOrder, opening: dict[str, Any]) -> RowSpec:
+        """Return what a row was asked to produce."""
+        defaults, form, model = self._defaults, self._form(order), opening["model"]
+        size = form.size + bytes_of_texts(opening)
+        return RowSpec(
+            kind="agent",
+            model=model,
+            pool=POOL if defaults.lane_of(order) == BATCH else defaults.pool_of(model),
+            fingerprint=form.shared.fingerprint(
+                defaults.account, opening, order.input_digests
+            ),
+            output=order.output,
+            schema=order.schema is not None,
+            max_tokens=opening["max_tokens"],
+            max_turns=opening["max_turns"],
+            estimate=self._estimate(model, order.row.phase, size),
+            size=size,
+            reads=order.reads,
+            tools=bool(order.tools),
+            content=of_texts(opening, form.content, order.content),
+            reading=order.reading,
+        )
+
+    def _form(self, order: AgentOrder) -> Form:
+        known = (id(order.schema), *map(id, order.tools))
+        form = self._forms.get(known)
+        if form is None:
+            if len(self._forms) >= FORMS_MAX:
+                self._forms.clear()
+            form = self._forms[known] = Form.of(order)
+        return form
 
 
 def wrote_output(conversation: Conversation) -> bool:
@@ -93,39 +167,3 @@ def last_output(conversation: Conversation) -> str | None:
             elif block.get("tool_use_id") in asked and not block.get("is_error"):
                 written = asked[block.get("tool_use_id")]
     return written
-
-
-def spec_of(
-    order: AgentOrder,
-    opening: dict[str, Any],
-    defaults: Defaults,
-    estimate: Callable[[str, str, int], int],
-) -> RowSpec:
-    """Return what a row was asked to produce.
-
-    `estimate` gives the input tokens of a model, a phase and so many bytes.
-    """
-    model = opening["model"]
-    size = new_bytes(Conversation(opening))
-    return RowSpec(
-        kind="agent",
-        model=model,
-        pool=POOL if defaults.lane_of(order) == BATCH else defaults.pool_of(model),
-        fingerprint=fingerprint(
-            account=defaults.account,
-            model=model,
-            opening=opening,
-            input_digests=order.input_digests,
-            tool_versions={tool.name: tool.version for tool in order.tools},
-        ),
-        output=order.output,
-        schema=order.schema is not None,
-        max_tokens=opening["max_tokens"],
-        max_turns=opening["max_turns"],
-        estimate=estimate(model, order.row.phase, size),
-        size=size,
-        reads=order.reads,
-        tools=bool(order.tools),
-        content=of_opening(opening, order.content),
-        reading=order.reading,
-    )
