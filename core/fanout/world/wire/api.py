@@ -31,6 +31,7 @@ from fanout.world.wire.capping import BAD, cap_responses, each_line, reading_lin
 from fanout.world.wire.connecting import say_when_connected
 from fanout.world.wire.credentials import Credentials
 from fanout.world.wire.failures import Failure, Senseless, describe, failure
+from fanout.world.wire.loading import load_sdk
 from fanout.world.wire.streamed import Intake, frame
 from fanout.world.wire.watchdog import Cut, Guard, Limit, Watchdog, limits_of
 
@@ -127,9 +128,7 @@ class Api:
     def _import(self) -> Any:
         # Two seconds of work that would hold up the first paint of a screen.
         self._may_import.wait(IMPORT_SECONDS_MAX)
-        if self._closing:
-            return None
-        return importlib.import_module("anthropic")
+        return None if self._closing else load_sdk()
 
     def _build(self) -> Any:
         httpx = importlib.import_module("httpx2")
