@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from canary import CANARY
+from e2e.forkserver import Forked, shared
 from fanout.simulator.process import SimulatedAccount
 
 SECONDS_MAX = 90.0
@@ -28,6 +29,8 @@ FAST: dict[str, Any] = {
         "tokens_per_second": 600,
     },
 }
+
+Child = Forked | subprocess.Popen[bytes]
 
 PARALLEL = """
 import asyncio, os, subprocess, sys, threading, time
@@ -77,11 +80,18 @@ class Ended:
 
 
 class Program:
-    """The command in a folder of its own."""
+    """The command in a folder of its own.
 
-    def __init__(self, folder: Path, account: SimulatedAccount | None) -> None:
+    It is forked from a process that has imported everything, or else `anew`: in an
+    interpreter of its own, where what it imports and from where is the question.
+    """
+
+    def __init__(
+        self, folder: Path, account: SimulatedAccount | None, *, anew: bool = False
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
+        self._anew = anew
         self.environ = {
             name: value
             for name, value in os.environ.items()
@@ -96,11 +106,14 @@ class Program:
     def script(self, text: str, name: str = "job.py") -> None:
         (self.folder / name).write_text(PARALLEL + text)
 
-    def start(self, *words: str) -> "subprocess.Popen[bytes]":
+    def start(self, *words: str) -> Child:
         with (
             (self.folder / "out").open("wb") as out,
             (self.folder / "err").open("wb") as err,
         ):
+            if not self._anew:
+                server = shared()
+                return Forked(server, server.start(self.folder, words, self.environ))
             return subprocess.Popen(
                 [sys.executable, "-m", "fanout_tui", *words],
                 cwd=self.folder,
@@ -110,7 +123,7 @@ class Program:
                 stderr=err,
             )
 
-    def wait(self, child: "subprocess.Popen[bytes]", begun: float = 0.0) -> Ended:
+    def wait(self, child: Child, begun: float = 0.0) -> Ended:
         try:
             code = child.wait(SECONDS_MAX)
         except subprocess.TimeoutExpired:
@@ -127,9 +140,7 @@ class Program:
     def run(self, *words: str) -> Ended:
         return self.wait(self.start(*(words or ("job.py",))), time.monotonic())
 
-    def until(
-        self, child: "subprocess.Popen[bytes]", holds: Callable[[], bool]
-    ) -> None:
+    def until(self, child: Child, holds: Callable[[], bool]) -> None:
         """Wait until something holds while the program runs."""
         end = time.monotonic() + SECONDS_MAX
         while not holds():

@@ -44,7 +44,7 @@ def test_the_real_account_hears_nothing(
     tmp_path: Path, words: tuple[str, ...], says: str
 ) -> None:
     with account() as real:
-        program = Program(tmp_path, real)
+        program = Program(tmp_path, real, anew=True)
         program.environ |= ELSEWHERE
         program.script(OWN)
         ended = program.run(*words)
@@ -57,7 +57,7 @@ def test_the_real_account_hears_nothing(
 
 def test_a_script_that_asks_for_nothing_is_told_what_would(tmp_path: Path) -> None:
     with account() as service:
-        program = Program(tmp_path, service)
+        program = Program(tmp_path, service, anew=True)
         program.script(OWN)
         ended = program.run("job.py")
     assert ended.code == 0, ended.said

@@ -91,7 +91,7 @@ def kept(folder: Path) -> Iterator[tuple[str, bytes]]:
 def test_a_talkative_script_gives_no_secret_away(
     service: SimulatedAccount, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    program = Program(tmp_path, service)
+    program = Program(tmp_path, service, anew=True)
     program.environ |= OTHERS
     program.script(TALKATIVE)
     end = program.run(*words)
@@ -178,7 +178,7 @@ def test_a_strangers_folder_decides_nothing(
     log = tmp_path / "opened"
     (tmp_path / "watch" / "sitecustomize.py").write_text(WATCH.format(log=str(log)))
     with listener() as (url, calls):
-        program = Program(tmp_path / "repo", service)
+        program = Program(tmp_path / "repo", service, anew=True)
         program.environ["PYTHONPATH"] = str(tmp_path / "watch")
         program.environ["HOME"] = str(tmp_path / "home")
         plant(program.folder, url)
@@ -205,7 +205,7 @@ def test_a_strangers_folder_decides_nothing(
 def test_a_secret_in_the_address_is_refused_and_not_repeated(
     service: SimulatedAccount, tmp_path: Path, url: str
 ) -> None:
-    program = Program(tmp_path, service)
+    program = Program(tmp_path, service, anew=True)
     program.environ["ANTHROPIC_BASE_URL"] = url
     program.script("async def main(): ...")
     end = program.run()
@@ -221,7 +221,7 @@ def test_settings_of_a_folder_name_no_account(
     service: SimulatedAccount, tmp_path: Path, file: str, name: str
 ) -> None:
     with listener() as (url, calls):
-        program = Program(tmp_path, service)
+        program = Program(tmp_path, service, anew=True)
         head = "[tool.fanout]\n" if file == "pyproject.toml" else ""
         (tmp_path / file).write_text(f'{head}{name} = "{url}"\n')
         program.script("async def main():\n    await work(3)\n")
@@ -233,7 +233,7 @@ def test_settings_of_a_folder_name_no_account(
 
 def test_a_planted_key_is_no_key(tmp_path: Path) -> None:
     with listener() as (url, calls):
-        program = Program(tmp_path, None)
+        program = Program(tmp_path, None, anew=True)
         plant(tmp_path, url)
         program.script("async def main():\n    await work(3)\n")
         end = program.run()

@@ -78,7 +78,7 @@ def test_a_run_without_faults_agrees_with_the_account_to_the_token(
     tmp_path: Path,
 ) -> None:
     with account() as own:
-        program = Program(tmp_path, own)
+        program = Program(tmp_path, own, anew=True)
         program.script(TWO_PHASES)
         end = program.run()
         charged = own.state(1)["charged"]
