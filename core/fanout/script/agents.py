@@ -8,7 +8,7 @@ it, are settled where it is scheduled: at its first `await`, or by `parallel` or
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
@@ -27,7 +27,6 @@ from fanout.script.phases import current_phase
 from fanout.script.results import Done, Missing
 from fanout.script.schemas import Schema, prepare
 from fanout.script.session import Session, current, current_or_none
-from fanout.words.budgets import Budget
 from fanout.words.clean import well_formed
 from fanout.words.model import MissingKind, RowId
 from fanout.words.orders import AgentOrder, RowOutcome
@@ -39,64 +38,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What an agent was asked, checked; all of an order but its row."""
-
-    key: str
-    prompt: str
-    system: str | None
-    inputs: rendering.Rendered
-    schema: Schema | None
-    tools: "tuple[Tool, ...]"
-    writes_output: bool
-    output: str | None
-    model: str | None
-    max_tokens: int | None
-    max_turns: int | None
-    budget: Budget
-    max_seconds: float | None
-    lane: str | None
-
-    def order(self, phase: str) -> AgentOrder:
-        """The order for this agent in `phase`."""
-        return AgentOrder(
-            row=RowId(phase, self.key),
-            prompt=self.prompt,
-            system=self.system,
-            inputs=self.inputs.text,
-            input_digests=self.inputs.digests,
-            reads=self.inputs.reads,
-            content=self.inputs.content,
-            reading=self.inputs.reading,
-            schema=None if self.schema is None else self.schema.wire,
-            validate=None if self.schema is None else self.schema.validate,
-            tools=self.tools,
-            writes_output=self.writes_output,
-            output=self.output,
-            model=self.model,
-            max_tokens=self.max_tokens,
-            max_turns=self.max_turns,
-            budget=self.budget,
-            max_seconds=self.max_seconds,
-            lane=self.lane,
-            sources=self.inputs.sources,
-            holes=self.inputs.holes,
-            upstream=self.inputs.upstream,
-        )
-
-
 class Agent(Work[Done[T] | Missing], Generic[T]):
     """Awaiting it runs it and gives its `Done` or `Missing`, every time the same."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, order: AgentOrder, schema: Schema | None) -> None:
+        """Its row is of the phase in which it is made, until it is scheduled."""
         super().__init__()
-        self._plan = plan
+        self._order = order
+        self._schema = schema
         self._ticket: Ticket | None = None
         self._ended: Done[T] | Missing | None = None
         self._number: int | None = None
         if (session := current_or_none()) is not None:
-            self._number = session.built(RowId(current_phase(), plan.key))
+            self._number = session.built(order.row)
 
     def __repr__(self) -> str:
         return f"<agent {self.key}>"
@@ -104,7 +58,7 @@ class Agent(Work[Done[T] | Missing], Generic[T]):
     @property
     def key(self) -> str:
         """Its key."""
-        return self._plan.key
+        return self._order.row.key
 
     @property
     def ticket(self) -> "Ticket | None":
@@ -113,7 +67,9 @@ class Agent(Work[Done[T] | Missing], Generic[T]):
 
     def order(self, phase: str) -> AgentOrder:
         """Return its order in `phase`."""
-        return self._plan.order(phase)
+        if self._order.row.phase != phase:
+            self._order = replace(self._order, row=RowId(phase, self.key))
+        return self._order
 
     def start(self, session: Session, ticket: "Ticket") -> None:
         """Its row was claimed."""
@@ -149,7 +105,7 @@ class Agent(Work[Done[T] | Missing], Generic[T]):
                 reason=outcome.reason,
                 kept=outcome.kept,
             )
-        schema = self._plan.schema
+        schema = self._schema
         return Done(
             key=key,
             phase=phase,
@@ -253,12 +209,22 @@ def agent(
             f"the agent `{key}` has the tool write_output and no output",
             hint='say where: output="report.md"',
         )
-    plan = Plan(
-        key=checked_key(key),
-        prompt=_text("prompt", prompt),
-        system=None if system is None else _text("system", system),
-        inputs=rendering.render(inputs, readable=_readable(made)),
-        schema=None if schema is None else prepare(schema),
+    row = RowId(current_phase(), checked_key(key))
+    prompt = _text("prompt", prompt)
+    system = None if system is None else _text("system", system)
+    given = rendering.render(inputs, readable=_readable(made))
+    wanted = None if schema is None else prepare(schema)
+    order = AgentOrder(
+        row=row,
+        prompt=prompt,
+        system=system,
+        inputs=given.text,
+        input_digests=given.digests,
+        reads=given.reads,
+        content=given.content,
+        reading=given.reading,
+        schema=None if wanted is None else wanted.wire,
+        validate=None if wanted is None else wanted.validate,
         tools=made,
         writes_output=writes,
         output=path,
@@ -268,8 +234,11 @@ def agent(
         budget=checked_budget(max_tokens_total, max_usd),
         max_seconds=checked_amount("max_seconds", max_seconds, "seconds"),
         lane=_lane(key, lane, made),
+        sources=given.sources,
+        holes=given.holes,
+        upstream=given.upstream,
     )
-    return Agent(plan)
+    return Agent(order, wanted)
 
 
 def _text(name: str, value: Any) -> str:

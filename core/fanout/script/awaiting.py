@@ -32,8 +32,8 @@ class NotAwaitedError(UsageError, AttributeError):
 class Work(Coroutine[Any, Any, T], Generic[T]):
     """A coroutine-like object; subclasses say in `_run` what awaiting it does."""
 
-    def __init__(self) -> None:
-        self._drivers: dict[asyncio.Task[Any] | None, Coroutine[Any, Any, T]] = {}
+    _drivers: dict[asyncio.Task[Any] | None, Coroutine[Any, Any, T]] | None = None
+    """None until it is driven: thousands are given to `parallel` and never are."""
 
     @abstractmethod
     async def _run(self) -> T: ...
@@ -58,7 +58,8 @@ class Work(Coroutine[Any, Any, T], Generic[T]):
         try:
             return self._driver(task).send(value)
         except BaseException:
-            self._drivers.pop(task, None)
+            if self._drivers is not None:
+                self._drivers.pop(task, None)
             raise
 
     def throw(
@@ -76,17 +77,19 @@ class Work(Coroutine[Any, Any, T], Generic[T]):
         try:
             return self._driver(task).throw(error.with_traceback(tb))
         except BaseException:
-            self._drivers.pop(task, None)
+            if self._drivers is not None:
+                self._drivers.pop(task, None)
             raise
 
     def close(self) -> None:
         """End what drives it; it may be awaited again."""
-        drivers = list(self._drivers.values())
-        self._drivers.clear()
-        for driver in drivers:
+        drivers, self._drivers = self._drivers or {}, None
+        for driver in drivers.values():
             driver.close()
 
     def _driver(self, task: asyncio.Task[Any] | None) -> Coroutine[Any, Any, T]:
+        if self._drivers is None:
+            self._drivers = {}
         driver = self._drivers.get(task)
         if driver is None:
             driver = self._drivers[task] = self._run()

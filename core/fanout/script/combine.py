@@ -63,7 +63,10 @@ class Parallel(Once[Results[T]]):
         session.proceed()
         orders = self._claimed(session)
         tickets = [_ticket(agent) for agent in self._agents]
-        first = tickets[: self._prove or None]
+        if not self._prove:
+            session.send(orders)
+            return await session.collect(tickets)
+        first = tickets[: self._prove]
         early = {ticket.row for ticket in first}
         rest = [order for order in orders if order.row not in early]
         session.send([order for order in orders if order.row in early])

@@ -61,6 +61,9 @@ class Rendered:
     """What those files are likely to hold."""
 
 
+NO_INPUTS = Rendered()
+
+
 @dataclass(frozen=True, slots=True)
 class _Block:
     """A piece of the text; `outline` has digests in the place of files."""
@@ -78,7 +81,7 @@ def render(inputs: Any, *, readable: frozenset[str] = frozenset()) -> Rendered:
     Reads the files of partitions that are inlined.
     """
     if inputs is None:
-        return Rendered()
+        return NO_INPUTS
     loose = list(_loose(inputs))
     upstream = next(_nothing_done(inputs, loose), None)
     if upstream is not None:

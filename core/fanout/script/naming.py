@@ -22,6 +22,8 @@ from fanout.words.budgets import Budget
 KEY_LENGTH_MAX = 200
 PHASE_LENGTH_MAX = 100
 
+NO_BUDGET = Budget()
+
 _TOLERANCE = re.compile(r"[0-9]{1,9}|[0-9]{1,3}(\.[0-9]+)?%")
 _PERCENT_MAX = 100.0
 
@@ -125,6 +127,8 @@ def checked_count(name: str, value: Any) -> int | None:
 
 def checked_budget(max_tokens_total: Any, max_usd: Any) -> Budget:
     """Return a budget; None is no ceiling."""
+    if max_tokens_total is None and max_usd is None:
+        return NO_BUDGET
     return Budget(
         tokens=checked_count("max_tokens_total", max_tokens_total),
         dollars=checked_amount("max_usd", max_usd, "dollars"),

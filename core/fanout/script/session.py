@@ -90,6 +90,8 @@ class Session:
         """The agent of this number is scheduled."""
         if number is not None:
             self._built.pop(number, None)
+            if not self._built:
+                self._built.clear()  # a dict keeps its room for what it once held
 
     def claim_row(self, row: RowId) -> Ticket:
         """Take a row that no agent makes (`client(key=…)`)."""

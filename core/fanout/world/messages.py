@@ -15,6 +15,13 @@ from fanout.words.model import MissingKind, RowId, Usage
 from fanout.words.orders import AgentOrder, ClientOrder, ClientReply, RowOutcome
 from fanout.words.outcome import Limits, Outcome
 
+_NO_FILES: Mapping[str, str] = {}
+
+
+def no_files() -> Mapping[str, str]:
+    """Nothing by path; one for all, since nearly every row begins with it."""
+    return _NO_FILES
+
 
 @dataclass(frozen=True, slots=True)
 class Committed:
@@ -152,8 +159,8 @@ class ToolsCame:
     step: int
     """Which step of the row's work it belongs to."""
     results: tuple[Mapping[str, Any], ...]
-    files_read: Mapping[str, str] = field(default_factory=dict)
-    files_written: Mapping[str, str] = field(default_factory=dict)
+    files_read: Mapping[str, str] = field(default_factory=no_files)
+    files_written: Mapping[str, str] = field(default_factory=no_files)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,8 +194,8 @@ class Found:
     output: str | None = None
     sha256: str | None = None
     size: int | None = None
-    files_read: Mapping[str, str] = field(default_factory=dict)
-    files_written: Mapping[str, str] = field(default_factory=dict)
+    files_read: Mapping[str, str] = field(default_factory=no_files)
+    files_written: Mapping[str, str] = field(default_factory=no_files)
     entries: tuple[Any, ...] = ()
     """Turns to go on from, where the row was not done."""
     note: str = ""

@@ -22,7 +22,7 @@ from fanout.words.events import (
 from fanout.words.model import MissingKind, RowId, RowSpec, Status
 from fanout.words.orders import AgentOrder, RowOutcome
 from fanout.world.core import Core
-from fanout.world.messages import Found
+from fanout.world.messages import Found, no_files
 
 NO_BUDGET = Budget()
 FINAL = (Status.DONE, Status.MISSING)
@@ -37,8 +37,8 @@ class Work:
     conversation: Conversation
     on_end: Callable[[RowOutcome], None]
     on_reopen: Callable[[RowId], None]
-    files_read: dict[str, str] = field(default_factory=dict)
-    files_written: dict[str, str] = field(default_factory=dict)
+    files_read: Mapping[str, str] = field(default_factory=no_files)
+    files_written: Mapping[str, str] = field(default_factory=no_files)
     recorded: bool = True
     """False when the row had ended before the script asked for it."""
     sought: bool = False
@@ -64,6 +64,11 @@ class Work:
         """A new step begins; results of earlier ones count no more."""
         self.step += 1
         return self.step
+
+    def touched(self, read: Mapping[str, str], written: Mapping[str, str]) -> None:
+        """Its tools have read and written these files, too."""
+        self.files_read = {**self.files_read, **read}
+        self.files_written = {**self.files_written, **written}
 
     def all_written(self) -> dict[str, str]:
         """Digests of the files its tools wrote, by path, in this life or another."""

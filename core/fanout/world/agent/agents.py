@@ -184,8 +184,7 @@ class Agents:
         self._core.record(
             TurnsKept(row=found.row, source=found.source, entries=found.entries)
         )
-        work.files_read.update(found.files_read)
-        work.files_written.update(found.files_written)
+        work.touched(found.files_read, found.files_written)
 
     # -- steps -------------------------------------------------------------
 
@@ -303,8 +302,7 @@ class Agents:
         work = self._expecting(message)
         if work is None:
             return
-        work.files_read.update(message.files_read)
-        work.files_written.update(message.files_written)
+        work.touched(message.files_read, message.files_written)
         seq = self._core.record(
             ToolsRan(
                 row=message.row,
