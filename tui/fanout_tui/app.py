@@ -341,8 +341,12 @@ class FanoutApp(KeyTaking):
 
 
 def _freeze_heap() -> None:
-    """Leave what was loaded out of later collections: each would cost 80 ms."""
-    gc.collect()
+    """Leave what was loaded out of later collections: each would cost 80 ms.
+
+    The oldest objects are not looked through once more for that: it would hold the
+    engine up for as long.
+    """
+    gc.collect(1)
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
 

@@ -248,11 +248,11 @@ def new_bytes(conversation: Conversation) -> int:
 
 def bytes_of_texts(opening: Mapping[str, Any]) -> int:
     """Return the bytes of an opening's texts."""
-    parts = (opening.get(name) or "" for name in ("system", "inputs", "prompt"))
-    return sum(
-        len(part) if part.isascii() else len(part.encode(errors="replace"))
-        for part in parts
-    )
+    count = 0
+    for name in ("system", "inputs", "prompt"):
+        text = opening.get(name) or ""
+        count += len(text if text.isascii() else text.encode(errors="replace"))
+    return count
 
 
 def bytes_of_form(tools: Any, schema: Any) -> int:

@@ -20,6 +20,10 @@ DIGITS_MAX = 4_000
 """Python refuses to read or write integers of more than 4,300 digits."""
 TOO_DEEP = "(nested too deeply)"
 
+# Made once: `json.dumps` makes one for each value, which takes as long as encoding it.
+_encode = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=(",", ":")
+).encode
 _BITS_MAX = int(DIGITS_MAX * math.log2(10))
 
 
@@ -29,9 +33,7 @@ def to_json(value: Any) -> str:
     Shown on a terminal, by `cat` or `grep`, it does nothing to it.
     """
     try:
-        text = json.dumps(
-            value, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-        )
+        text = _encode(value)
     except (ValueError, TypeError, RecursionError):
         return _forced(value)
     # A value is at most as deep as it has opening brackets.
@@ -41,10 +43,7 @@ def to_json(value: Any) -> str:
 
 
 def _forced(value: Any) -> str:
-    text = json.dumps(
-        plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    )
-    return escaped(well_formed(text))
+    return escaped(well_formed(_encode(plain(value))))
 
 
 def plain(value: Any, above: frozenset[int] = frozenset()) -> Any:
