@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest import MonkeyPatch  # noqa: PT013  a type, nothing more
 
-import core.engine.simulated as simulated_module
+import core.engine.bench as bench_module
 import fanout.decide.fold.state as state_module
 import fanout.files.safefile as safefile_module
 import fanout.testing.memory_journal as journal_module
@@ -445,6 +445,6 @@ MUTANTS: dict[str, Plant] = {
     "what tools gave is not kept": _set(Harvest, "_ran", _nothing),
     "fingerprints ignore tools": _ignores("tools"),
     "fingerprints ignore inputs": _ignores("input_digests"),
-    "a lost output is not put back": _set(simulated_module, "restore", lambda *_: True),
+    "a lost output is not put back": _set(bench_module, "restore", lambda *_: True),
     "calls are numbered anew in each life": _counts_calls_anew,
 }

@@ -89,6 +89,12 @@ def test_a_seed_tells_one_story(name: str) -> None:
     assert len(set(here)) == 2
 
 
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_bug_can_still_be_planted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it replaces is still there under that name."""
+    MUTANTS[name](monkeypatch)
+
+
 @pytest.mark.long
 @pytest.mark.soak
 @pytest.mark.parametrize("name", MUTANTS)
