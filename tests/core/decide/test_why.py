@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from fanout.decide.admission.why import why
 from fanout.words.model import Cause, Row, RowId, RowSpec, Status, Wait
 from fanout.words.snapshot import Counts, Gate, Live, RunInfo, Snapshot
@@ -79,6 +81,23 @@ def test_a_throttled_row_keeps_its_cause_and_takes_the_gates_time() -> None:
     gate = a_gate(Cause.LIMIT, 99.0)
     assert why(shot(gate), throttled) == replace(wait, until=99.0)
     assert why(shot(), throttled) == wait
+
+
+@pytest.mark.parametrize(
+    ("gate", "place", "what"),
+    [
+        (a_gate(Cause.PAUSED), "a", "paused"),
+        (a_gate(Cause.CEILING), "b", "ceiling"),
+        (a_gate(Cause.INPUT, 41.0), "c", "behind 2 for input tokens"),
+    ],
+)
+def test_a_throttled_row_says_what_holds_it_besides(
+    gate: Gate, place: str, what: str
+) -> None:
+    """Its own time is over; no other one is claimed."""
+    wait = Wait(Cause.LIMIT, 10.0, "429 rate_limit_error")
+    throttled = a_row(place, Status.THROTTLED, wait)
+    assert why(shot(gate), throttled) == Wait(Cause.LIMIT, None, what)
 
 
 def test_a_running_row_says_what_it_does() -> None:

@@ -1,13 +1,15 @@
 """NOW / WAITS ON: what one row is doing, or what it waits for and until when.
 
-The reason itself is the engine's (`why`); here it only gets words. The wait's
-length comes early in the sentence, because narrow columns cut its end.
+The reason itself is the engine's (`why`); here it only gets words. They come in
+several lengths, so that a narrow column still says until when.
 """
+
+from collections.abc import Sequence
 
 from fanout.decide.admission.why import why
 from fanout.words.model import Cause, Row, Status, Wait
 from fanout.words.snapshot import Live
-from fanout_tui.text import one_line, plural, short_time, tokens
+from fanout_tui.text import one_line, plural, short_time, tokens, width
 from fanout_tui.view.look import STALE_S, Look
 from fanout_tui.view.spans import Span
 
@@ -33,6 +35,22 @@ _DOING = {
     Cause.CHECKING: "checking output",
 }
 
+SHORT = {
+    Cause.LIMIT: "429, retry",
+    Cause.RAMP: "429 ramp, retry",
+    Cause.CONCURRENCY: "429, retry",
+    Cause.SERVER: "429, retry",
+    Cause.OVERLOADED: "529, retry",
+    Cause.SERVICE: "error, retry",
+    Cause.TIMEOUT: "timeout, retry",
+    Cause.INPUT: "input",
+    Cause.OUTPUT: "output",
+    Cause.BREAKER: "529 hold",
+    Cause.LEARNING: "learning",
+    Cause.ANSWER: "your answer",
+}
+"""What narrow columns call a cause, before how long it takes."""
+
 
 def left_of(until: float | None, now: float) -> str:
     """` 7s` until then, or nothing where no time is known."""
@@ -42,26 +60,37 @@ def left_of(until: float | None, now: float) -> str:
     return f" {short_time(left + 0.999)}" if left > 0 else " now"
 
 
-def wait_text(wait: Wait, now: float) -> str:
-    """`429 limit, retry 7s · input tokens`: cause, how long, figures."""
-    text = wait.cause.value
+def fitting(forms: Sequence[str], cells: int | None) -> str:
+    """The first form that fits into `cells`, else the last; None: the first."""
+    if cells is None:
+        return forms[0]
+    return next((form for form in forms if width(form) <= cells), forms[-1])
+
+
+def wait_forms(wait: Wait, now: float) -> tuple[str, ...]:
+    """`429 limit, retry 7s · input tokens`, and shorter: cause, how long, figures."""
+    text, short = wait.cause.value, SHORT.get(wait.cause, wait.cause.value)
     if left := left_of(wait.until, now):
         text += f", retry{left}" if wait.cause in SERVICE else left
+        short += left
     detail = one_line(wait.detail)
     if wait.cause is Cause.BEHIND and detail:
-        return f"{text} {detail}"
-    return f"{text} · {detail}" if detail else text
+        place, _, last = detail.partition(" for ")
+        return f"{text} {detail}", f"{text} {place}: {last.removesuffix(' tokens')}"
+    return (f"{text} · {detail}", text, short) if detail else (text, short)
 
 
-def doing(look: Look, row: Row) -> Span:
-    """The row's last column."""
+def doing(look: Look, row: Row, cells: int | None = None) -> Span:
+    """What the row is doing or waits for, in words that fit into `cells`."""
     match row.status:
         case Status.RUNNING:
-            return _running(look, row)
+            return _running(look, row, cells)
         case Status.THROTTLED:
-            return Span(_wait(look, row), "throttled")
+            wait = why(look.snapshot, row)
+            forms = wait_forms(wait, look.now) if wait is not None else ("",)
+            return Span(fitting(forms, cells), "throttled")
         case Status.QUEUED:
-            return Span(_queued(look, row), "dim")
+            return Span(_queued(look, row, cells), "dim")
         case Status.DONE:
             return _done(row)
         case Status.MISSING:
@@ -69,43 +98,43 @@ def doing(look: Look, row: Row) -> Span:
             return Span(_missing(row), "why-missing" if error else "why-absent")
 
 
-def _wait(look: Look, row: Row) -> str:
-    wait = why(look.snapshot, row)
-    return "" if wait is None else wait_text(wait, look.now)
-
-
-def _running(look: Look, row: Row) -> Span:
+def _running(look: Look, row: Row, cells: int | None) -> Span:
     live = look.snapshot.live.get(row.id)
     silent = look.now - active_at(look, row)
     if live is not None and live.cause is Cause.BATCH:
         # Hours without news are what a batch is like.
         return Span(batch_text(live, silent))
     if silent > STALE_S:
-        return _silent(live, silent)
+        return _silent(live, silent, cells)
     if live is None:
         return Span("retrying" if row.tally.attempts > row.tally.turns + 1 else "sent")
     if live.note:
         return Span(one_line(live.note))
     text = _DOING.get(live.cause, live.cause.value)
+    forms = [text]
     if live.cause is Cause.STREAMING and live.output_tokens:
-        text += f" · {tokens(live.output_tokens)} out"
+        out = f"{tokens(live.output_tokens)} out"
+        forms = [f"{text} · {out}", f"{text} {out}"]
     stuck = look.now - live.grown_at if live.grown_at else 0.0
     if live.cause is Cause.STREAMING and stuck > STALE_S:
-        return Span(f"{text}, only pings for {short_time(stuck)}", "warn")
-    return Span(text)
+        pings = f"only pings for {short_time(stuck)}"
+        return Span(fitting([f"{forms[0]}, {pings}", pings], cells), "warn")
+    return Span(fitting(forms, cells))
 
 
-def _silent(live: Live | None, silent: float) -> Span:
+def _silent(live: Live | None, silent: float, cells: int | None) -> Span:
     """Silence: of a tool that works, of a service that may, of a dead connection."""
     if live is None:
         return Span(f"no activity {short_time(silent)}", "warn")
     if live.cause not in {Cause.SENT, Cause.STREAMING}:
         text = one_line(live.note) or _DOING.get(live.cause, live.cause.value)
         return Span(f"{text} · for {short_time(silent)}")
-    text = f"{_DOING[live.cause]}, silent {short_time(silent)}"
+    short = f"silent {short_time(silent)}"
+    forms = [f"{_DOING[live.cause]}, {short}", short]
     if live.silence_max:
-        text += f", cut at {short_time(live.silence_max)}"
-    return Span(text, "warn")
+        cut = f", cut at {short_time(live.silence_max)}"
+        forms = [forms[0] + cut, short + cut, short]
+    return Span(fitting(forms, cells), "warn")
 
 
 def batch_text(live: Live, silent: float) -> str:
@@ -114,11 +143,14 @@ def batch_text(live: Live, silent: float) -> str:
     return f"{news}, polled {short_time(silent)} ago{dot}{name}"
 
 
-def _queued(look: Look, row: Row) -> str:
-    text = _wait(look, row)
-    turn = row.tally.turns + 1
-    # What it waits for comes first: narrow columns cut the end.
-    return f"{text} · turn {turn}" if turn > 1 and text else text
+def _queued(look: Look, row: Row, cells: int | None) -> str:
+    wait = why(look.snapshot, row)
+    if wait is None:
+        return ""
+    forms = wait_forms(wait, look.now)
+    if (turn := row.tally.turns + 1) > 1:
+        forms = (f"{forms[0]} · turn {turn}", *forms)
+    return fitting(forms, cells)
 
 
 def _done(row: Row) -> Span:

@@ -69,7 +69,7 @@ def row_line(look: Look, cols: Columns, row: Row, picked: Picked) -> Line:
     figures = _figures(look, cols, row)
     if figures:
         spans.append(Span(figures, "dim" if row.status is Status.DONE else quiet))
-    now = doing(look, row)
+    now = doing(look, row, cols.now)
     spans.append(Span(left(now.text, cols.now, glyphs.more) + " ", now.style))
     return tuple(spans)
 

@@ -49,10 +49,18 @@ def _doing(snapshot: Snapshot, row: Row) -> Wait:
 
 
 def _throttled(wait: Wait, gate: Gate | None, place: int | None) -> Wait:
-    """A throttled row keeps its cause; the time is the gate's once it is in line."""
-    if gate is None or place is None or gate.until is None:
-        return wait
-    return Wait(wait.cause, gate.until, wait.detail)
+    """A throttled row keeps its cause; what it waits for in line is the gate's."""
+    if gate is None or place is None or gate.cause in {None, wait.cause}:
+        until = wait.until if gate is None else gate.until or wait.until
+        return Wait(wait.cause, until, wait.detail)
+    ahead = _in_line(gate, place)
+    if ahead.until is not None:
+        return Wait(wait.cause, ahead.until, wait.detail)
+    # Its own time may be over, and still it is not sent: by what, it says.
+    what = ahead.cause.value
+    if ahead.cause is Cause.BEHIND:
+        what += f" {ahead.detail}"
+    return Wait(wait.cause, None, what)
 
 
 def _elsewhere(snapshot: Snapshot, row: Row) -> Wait:
