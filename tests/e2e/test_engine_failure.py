@@ -59,6 +59,8 @@ def test_the_screen_stays_and_says_so_until_one_leaves(tmp_path: Path) -> None:
             terminal.read_until(b"the run is over")
             terminal.type(b"e")
             terminal.read_until(b"Missing, by cause")
+            terminal.type(b"w")
+            terminal.read_until(b"written: report.json, report.md, report.csv")
             terminal.type(b"q")
             terminal.settle()
             terminal.type(b"q")

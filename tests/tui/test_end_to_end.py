@@ -73,7 +73,7 @@ def test_a_run_is_steered_by_keys(start: Start, tmp_path: Path) -> None:
     press(terminal, b"]", b"manual")
     press(terminal, b"A", b"auto")
     press(terminal, b"e", b"Completeness")
-    press(terminal, b"w", b"writing report.json")
+    press(terminal, b"w", b"writing 4 reports")
     press(terminal, b"l", b"newest line")
     press(terminal, b"g", b"printed by the script")
     assert b"printed by a child" in terminal.output

@@ -22,8 +22,9 @@ from fanout.words.commands import (
 )
 from fanout_tui.keytable import KEYS, keys_on
 from fanout_tui.screens.agent import AgentScreen
-from fanout_tui.screens.lists import LogScreen, ReportScreen
+from fanout_tui.screens.log import LogScreen
 from fanout_tui.screens.main import MainScreen
+from fanout_tui.screens.report import ReportScreen
 from fanout_tui.view.glyphs import UNICODE
 from fanout_tui.view.help import help_lines
 from fanout_tui.view.spans import text_of
@@ -280,9 +281,9 @@ async def test_copying_says_where_else_it_is() -> None:
     """No terminal says whether it took the text."""
     async with staged("running", keys=("y",)) as stage:
         assert "sent to the clipboard" in stage.grid()[-1]
-        assert stage.app.clipboard.startswith("audit/src/billing/login_049  throttled")
+        assert stage.app.clipboard.startswith("audit/src/auth/cart_048  throttled")
         await stage.press("Y")
-        assert '"key": "src/billing/login_049"' in stage.app.clipboard
+        assert '"key": "src/auth/cart_048"' in stage.app.clipboard
 
 
 @pytest.mark.anyio

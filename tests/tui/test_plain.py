@@ -131,7 +131,9 @@ def test_the_beginning_and_the_end() -> None:
     output = PlainOutput(lines.append, Clock())
     output.update(running())
     assert "simulated:evaluation, kept in .fanout/20270115" in lines[0]
-    assert any("limits of sonnet-4 per minute: 1.0k req" in line for line in lines)
+    assert any(
+        "limits of claude-sonnet-5 per minute: 1.0k req" in line for line in lines
+    )
     output.close(SCENES["finished"]())
     assert "exit code 3" in lines[-2]
     assert lines[-1].endswith(
@@ -161,7 +163,7 @@ def test_every_wait() -> None:
     PlainOutput(lines.append, Clock()).every_wait(running())
     assert len(lines) == 14 + 3 + 2
     assert any(
-        "throttled audit/src/auth/cart_048: 429 limit, retry 7s" in x for x in lines
+        "throttled audit/src/auth/cart_048: 429 limit, retry 1s" in x for x in lines
     )
 
 

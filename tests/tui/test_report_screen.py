@@ -9,6 +9,8 @@ from fanout.words.commands import Export
 from fanout.words.snapshot import Counts, LogLine
 from tui.stage import Stage, staged
 
+WROTE = tuple(f"wrote /run/report.{form}" for form in ("json", "md", "csv", "html"))
+
 
 async def frame(stage: Stage) -> None:
     stage.app.tick()
@@ -35,14 +37,14 @@ async def test_the_figures_above_the_report_are_those_in_it() -> None:
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (("wrote /run/report.json",), "writing report.json and report.md"),
+        (WROTE[:3], "writing 4 reports to .fanout/"),
         (
-            ("wrote /run/report.json", "a script's line", "wrote /run/report.md"),
-            "written: report.json, report.md",
+            (*WROTE[:2], "a script's line", *WROTE[2:]),
+            "written: report.json, report.md, report.csv, report.html",
         ),
         (
-            ("wrote /run/report.json", "cannot write /run/report.md: disk full"),
-            "cannot write /run/report.md: disk full",
+            (*WROTE[:3], "cannot write /run/report.html: disk full"),
+            "cannot write /run/report.html: disk full",
         ),
     ],
 )
@@ -51,7 +53,7 @@ async def test_writing_says_when_it_is_written(
 ) -> None:
     async with staged("running", (100, 30), keys=("e", "w")) as stage:
         assert stage.handle.sent == [Export(())]
-        assert "writing report.json and report.md" in stage.grid()[-1]
+        assert "writing 4 reports to .fanout/" in stage.grid()[-1]
         log = stage.handle.snapshot.log
         last = log[-1].number if log else 0
         news = tuple(

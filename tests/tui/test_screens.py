@@ -11,7 +11,9 @@ from tui.stage import SIZES, assert_golden, staged
 OPENED = {
     "agent": ("enter",),
     "agent-result": ("enter", "3"),
+    "agent-found": ("enter", "slash", "g", "r", "e", "p", "enter"),
     "log": ("l",),
+    "log-picked": ("l", "k", "k"),
     "report": ("e",),
     "help": ("question_mark",),
     "quit": ("q",),

@@ -120,3 +120,35 @@ def test_the_readme_names_every_event() -> None:
     named = {first or second for first, second in events}
     assert len(named) > 10
     assert {f"`{name}`" for name in named} <= set(re.findall(r"`\w+`", told))
+
+
+@pytest.mark.usefixtures("in_a_folder")
+@pytest.mark.parametrize("size", [300, 5_000])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("{}",),
+        ("{}.py", "an argument"),
+        ("--run-dir", "{}", "--simulate", "s.py"),
+        ("--out", "{}", "--simulate", "s.py"),
+        ("--report", "{}.md", "--simulate", "s.py"),
+        ("--report", "{}/a.md", "--simulate", "s.py"),
+        ("--profile", "{}", "--simulate", "s.py"),
+        ("--resume", "{}", "--simulate", "s.py"),
+        *((verb, "{}") for verb in ("report", "resume", "watch", "replay", "check")),
+        ("runs", "--delete", "{}"),
+    ],
+)
+def test_a_name_that_no_file_can_have_is_not_there(
+    words: tuple[str, ...], size: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert entry([word.format("x" * size) for word in words], {}) == 2
+    told = capsys.readouterr().err
+    assert "fanout-tui: " in told
+    assert "Traceback" not in told
+
+
+@pytest.mark.usefixtures("in_a_folder")
+def test_runs_of_such_a_folder_are_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert entry(["runs", "--run-dir", "x" * 300], {}) == 0
+    assert "no runs in" in capsys.readouterr().out

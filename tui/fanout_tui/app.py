@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.filter import Monochrome, NoColor
 from textual.screen import Screen
 
-from fanout.words.model import Row
+from fanout.words.model import Row, RowId
 from fanout.words.snapshot import CRASHED, Snapshot
 from fanout_tui.bridge import Player, RunHandle, Viewing
 from fanout_tui.crash import keep_traceback
@@ -22,10 +22,11 @@ from fanout_tui.guard import install_guard
 from fanout_tui.keys import LIVE
 from fanout_tui.palette import commands
 from fanout_tui.screens.agent import AgentScreen
-from fanout_tui.screens.base import RunScreen
+from fanout_tui.screens.base import Place, RunScreen
 from fanout_tui.screens.dialog import AskScreen, HelpScreen
-from fanout_tui.screens.lists import LogScreen, ReportScreen
+from fanout_tui.screens.log import LogScreen
 from fanout_tui.screens.main import MainScreen
+from fanout_tui.screens.report import ReportScreen
 from fanout_tui.stdio import Terminal
 from fanout_tui.steering import Steering
 from fanout_tui.taking import KeyTaking
@@ -36,7 +37,9 @@ from fanout_tui.view.forecast import eta
 from fanout_tui.view.glyphs import ASCII, UNICODE
 from fanout_tui.view.history import History
 from fanout_tui.view.look import OVER, Look, moment, same_end
+from fanout_tui.view.order import Listing
 from fanout_tui.view.picking import NO_ROW, Picking
+from fanout_tui.view.reason import doing
 
 TICK_S = 0.1
 PAINT_S = 0.2
@@ -105,6 +108,7 @@ class FanoutApp(KeyTaking):
         self._title = Title(self._to_terminal)
         self.picking = Picking()
         self.history = History()
+        self._places = {"log": Place(), "report": Place()}
         for one in THEMES:
             self.register_theme(one)
         self.theme = ANSI.name if self.no_color else theme
@@ -247,7 +251,14 @@ class FanoutApp(KeyTaking):
             return
         over = self.snapshot.state in OVER
         line = (row for gate in self.snapshot.gates.values() for row in gate.waiting)
-        self.picking.reorder(self.snapshot.rows, self._run_now(), over=over, line=line)
+        look = self.look()
+        self.picking.reorder(
+            self.snapshot.rows,
+            self._run_now(),
+            over=over,
+            line=line,
+            reason=lambda row: "" if look is None else doing(look, row).text,
+        )
         main = next((s for s in self.screen_stack if isinstance(s, MainScreen)), None)
         if main is not None and main.is_mounted:
             main.after_reorder()
@@ -276,17 +287,37 @@ class FanoutApp(KeyTaking):
         self.left = self.left or how
         self.exit()
 
-    def open_agent(self) -> None:
-        """Go to the agent under the cursor."""
-        self._go(AgentScreen(self.picking))
+    def open_agent(self, back: Callable[[], None] | None = None) -> None:
+        """Go to the agent under the cursor; `back` is what leaving it does."""
+        self._go(AgentScreen(self.picking, back))
 
-    def open_report(self) -> None:
-        """Go to the report."""
-        self._go(ReportScreen())
+    def open_row(self, row: RowId, back: Callable[[], None]) -> None:
+        """Go to this agent; the cursor goes there too."""
+        if not self.picking.pick(row):
+            # What hides it was asked for; who asks for the row wants to see it more.
+            self.picking.narrow(Listing(self.picking.listing.sort))
+            self.reorder()
+            self.picking.pick(row)
+        self.open_agent(back)
 
-    def open_log(self) -> None:
-        """Go to the log."""
-        self._go(LogScreen())
+    def list_only(self, words: str) -> None:
+        """Back to the rows, those that a filter leaves."""
+        self.picking.narrow(Listing(self.picking.listing.sort, filter=words))
+        self.reorder()
+        rows = self.snapshot.rows if self.snapshot is not None else ()
+        self.say(f"{self.picking.narrowed(len(rows))}; esc shows all rows")
+        if isinstance(self.screen, RunScreen):
+            self.screen.dismiss()
+
+    def open_report(self, *, again: bool = False) -> None:
+        """Go to the report; `again`: to where one was in it."""
+        self._places["report"] = self._places["report"] if again else Place()
+        self._go(ReportScreen(self._places["report"]))
+
+    def open_log(self, *, again: bool = False) -> None:
+        """Go to the log; `again`: to where one was in it."""
+        self._places["log"] = self._places["log"] if again else Place()
+        self._go(LogScreen(self._places["log"]))
 
     def _go(self, screen: RunScreen) -> None:
         """Sub-screens replace each other, so that esc always leads to the rows."""

@@ -17,8 +17,20 @@ from fanout_tui.keys import (
     key,
 )
 
+TABS = ("transcript", "prompt", "result", "calls")
+"""What of an agent is shown, behind the keys 1 to 4."""
+STATUSES = ("running", "throttled", "queued", "missing", "done")
+"""Which rows are, behind the keys 1 to 5."""
+
 KEYS: tuple[Key, ...] = (
-    key("open", "enter right", "enter", "open the agent", foot="open"),
+    key(
+        "open",
+        "enter right",
+        "enter",
+        "open the agent",
+        on={MAIN, LOG, REPORT},
+        foot="open",
+    ),
     key(
         "back",
         "escape left backspace",
@@ -58,27 +70,9 @@ KEYS: tuple[Key, ...] = (
         foot="previous",
         family="next, previous agent",
     ),
-    key(
-        "tab_1",
-        "1",
-        "1",
-        "transcript",
-        on={AGENT},
-        family="transcript prompt result calls",
-    ),
-    key(
-        "tab_2", "2", "2", "prompt", on={AGENT}, family="transcript prompt result calls"
-    ),
-    key(
-        "tab_3", "3", "3", "result", on={AGENT}, family="transcript prompt result calls"
-    ),
-    key(
-        "tab_4",
-        "4",
-        "4",
-        "calls and refusals",
-        on={AGENT},
-        family="transcript prompt result calls",
+    *(
+        key(f"tab_{n}", f"{n}", f"{n}", does, on={AGENT}, family=" ".join(TABS))
+        for n, does in enumerate(TABS, 1)
     ),
     key(
         "filter",
@@ -86,48 +80,20 @@ KEYS: tuple[Key, ...] = (
         "/",
         "x !x try>1 phase:x why:x",
         group="Find",
-        on={MAIN, LOG},
         foot="find",
     ),
     key(
-        "only_1",
-        "1",
-        "1",
-        "running",
+        "filter",
+        "slash",
+        "/",
+        "what has these words",
         group="Find",
-        family="running, throttled, queued, missing, done",
+        on={LOG, AGENT},
+        foot="find",
     ),
-    key(
-        "only_2",
-        "2",
-        "2",
-        "throttled",
-        group="Find",
-        family="running, throttled, queued, missing, done",
-    ),
-    key(
-        "only_3",
-        "3",
-        "3",
-        "queued",
-        group="Find",
-        family="running, throttled, queued, missing, done",
-    ),
-    key(
-        "only_4",
-        "4",
-        "4",
-        "missing",
-        group="Find",
-        family="running, throttled, queued, missing, done",
-    ),
-    key(
-        "only_5",
-        "5",
-        "5",
-        "done",
-        group="Find",
-        family="running, throttled, queued, missing, done",
+    *(
+        key(f"only_{n}", f"{n}", f"{n}", does, group="Find", family=", ".join(STATUSES))
+        for n, does in enumerate(STATUSES, 1)
     ),
     key("only_0", "0", "0", "all statuses", group="Find"),
     key(

@@ -87,6 +87,8 @@ class Assembly:
         """Characters of text, thinking and tool input so far."""
         self.doing = ""
         """The tool whose input is being written, else empty."""
+        self.saying = ""
+        """The text of the block that is being written; empty for a tool's input."""
         self._message: dict[str, Any] = {}
         self._blocks: dict[int, dict[str, Any]] = {}
         self._pieces: dict[int, list[str]] = {}
@@ -150,6 +152,7 @@ class Assembly:
         block = dict(event.get("content_block") or {})
         self._blocks[event.get("index", 0)] = block
         self.doing = str(block.get("name", "")) if "input" in block else ""
+        self.saying = ""
 
     def _extend(self, index: int, delta: Mapping[str, Any]) -> None:
         block = self._blocks.setdefault(index, {"type": "text", "text": ""})
@@ -172,7 +175,7 @@ class Assembly:
 
     def _append(self, block: dict[str, Any], name: str, text: object) -> None:
         piece = str(text or "")
-        block[name] = str(block.get(name) or "") + piece
+        block[name] = self.saying = str(block.get(name) or "") + piece
         self.characters += len(piece)
 
     def _close_block(self, index: int) -> None:

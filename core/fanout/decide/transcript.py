@@ -21,8 +21,10 @@ from fanout.words.events import (
 )
 from fanout.words.model import RowId
 
-PREVIEW = 2_000
+PREVIEW = 100_000
 """Characters of one block that are shown; the journal has the rest."""
+PREVIEW_OF_TOOLS = 2_000
+"""Of what went into tools and came out of them: there may be hundreds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ def transcript(records: Iterable[Record], row: RowId) -> Iterator[Spoken]:
         if getattr(record.event, "row", None) != row:
             continue
         for kind, text in _said(record.event):
-            yield Spoken(record.at, kind, _short(text))
+            yield Spoken(record.at, kind, _short(kind, text))
 
 
 def _said(event: Any) -> Iterator[tuple[str, str]]:
@@ -143,5 +145,6 @@ def _results(results: Any) -> Iterator[tuple[str, str]]:
         yield "result", failed + text
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= PREVIEW else f"{text[:PREVIEW]}… ({len(text):,})"
+def _short(kind: str, text: str) -> str:
+    most = PREVIEW_OF_TOOLS if kind in {"tool", "result"} else PREVIEW
+    return text if len(text) <= most else f"{text[:most]}… ({len(text):,})"

@@ -90,6 +90,16 @@ class DiskFiles:
 DISK: Files = DiskFiles()
 
 
+def is_there(path: str | Path) -> bool:
+    """Something has this path; also False where nothing can have it, being too long."""
+    return os.path.exists(path)  # noqa: PTH110  Path.exists raises for such
+
+
+def is_folder(path: str | Path) -> bool:
+    """A folder has this path; also False where nothing can have it."""
+    return os.path.isdir(path)  # noqa: PTH112  Path.is_dir raises for such
+
+
 def write_all(files: Files, fd: int, data: bytes) -> None:
     """Write all of `data`; a disk may take less than it was given.
 

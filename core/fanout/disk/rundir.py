@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fanout.disk.files import DISK, Files, write_all, write_atomic
+from fanout.disk.files import DISK, Files, is_folder, write_all, write_atomic
 from fanout.disk.jsonline import to_json
 from fanout.errors import UsageError
 
@@ -160,7 +160,7 @@ def _manifest(data: Any) -> Manifest:
 
 def run_folders(runs: Path) -> list[Path]:
     """Folders of all runs, the oldest first."""
-    if not runs.is_dir():
+    if not is_folder(runs):
         return []
     found = []
     for folder in runs.iterdir():

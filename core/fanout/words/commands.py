@@ -96,7 +96,7 @@ class Export:
     """Write the completeness report now, in the format each suffix names."""
 
     paths: tuple[str, ...]
-    """Empty: `report.json` and `report.md` in the run directory."""
+    """Empty: one of each format in the run directory."""
 
 
 Command = (

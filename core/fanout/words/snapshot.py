@@ -77,6 +77,8 @@ class Live:
     """When output last grew; pings do not count. 0 where there is no call."""
     silence_max: float = 0.0
     """Seconds of silence after which the call is cut; 0 where there is none."""
+    said: str = ""
+    """The text that the answer is writing, as far as it has come; not cleaned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,6 +118,9 @@ class Progressed:
     call: int
     output_tokens: int
     doing: str
+    """The tool whose input is being written, else empty."""
+    saying: str = ""
+    """The text that is being written, as far as it has come."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,4 +43,5 @@ class Showing:
             active_at=wall,
             grown_at=grown_at,
             silence_max=self._timeouts.between_bytes,
+            said=message.saying,
         )

@@ -31,12 +31,14 @@ class Watching:
         """The service has said what the input costs."""
         self._core.put(InputKnown(self._call, usage))
 
-    def progressed(self, output_tokens: int, doing: str) -> None:
+    def progressed(self, output_tokens: int, doing: str, saying: str = "") -> None:
         """Something came."""
         now = self._core.clock.now()
         if now >= self._next:
             self._next = now + PROGRESS_SECONDS
-            self._core.put(Progressed(self._row, self._call, output_tokens, doing))
+            self._core.put(
+                Progressed(self._row, self._call, output_tokens, doing, saying)
+            )
 
     def received(self, chunk: bytes) -> None:
         """Bytes of the stream."""

@@ -166,6 +166,7 @@ class Seen:
         self.limits: list[Limits] = []
         self.inputs: list[Usage] = []
         self.progress: list[int] = []
+        self.said: list[str] = []
         self.chunks: list[bytes] = []
 
     def opened(self, limits: Limits) -> None:
@@ -174,8 +175,9 @@ class Seen:
     def input_known(self, usage: Usage) -> None:
         self.inputs.append(usage)
 
-    def progressed(self, output_tokens: int, doing: str) -> None:
+    def progressed(self, output_tokens: int, doing: str, saying: str = "") -> None:
         self.progress.append(output_tokens)
+        self.said.append(saying)
 
     def received(self, chunk: bytes) -> None:
         self.chunks.append(chunk)

@@ -175,3 +175,15 @@ async def test_a_partition_is_a_manifest_when_its_root_can_be_read(
     assert inline.input_digests == manifest.input_digests
     assert part.digest in inline.input_digests
     assert ("log", "not in a partition: empty.py: empty") in port.notes
+
+
+@pytest.mark.parametrize("size", [300, 5_000])
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [("{}", "**/*"), ("{}.csv", None), ("{}/a.jsonl", None), ("{}.txt", None)],
+)
+def test_a_name_that_no_file_can_have_cannot_be_partitioned(
+    name: str, pattern: str | None, size: int
+) -> None:
+    with pytest.raises(UsageError):
+        fanout.partition(name.format("x" * size), pattern, max_tokens=1_000)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from fanout.decide.ending import ACCOUNT, COMPLETE, SIGNALS, USAGE
+from fanout.disk.files import is_there
 from fanout.errors import AccountError, FanoutError, UsageError
 from fanout.version import VERSION
 from fanout.words.near import nearest
@@ -73,7 +74,7 @@ def _hold_to_verbs(arguments: Sequence[str], rest: Sequence[str]) -> None:
         from fanout_tui.command.verbparsers import misplaced  # noqa: PLC0415
 
         raise misplaced(word, arguments[: len(arguments) - len(rest)], rest[1:])
-    if not Path(word).exists() and (verb := nearest(word, USAGE_OF)):
+    if not is_there(word) and (verb := nearest(word, USAGE_OF)):
         raise UsageError(
             f"there is no script `{word}`", hint=f"did you mean `fanout-tui {verb}`?"
         )

@@ -1,13 +1,14 @@
 """The run as the screen holds it: the engine's thread, and transcripts from disk."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from fanout.decide.transcript import transcript
 from fanout.disk.reading import records_of
 from fanout.words.commands import Command, Export, Stop
 from fanout.words.model import RowId
-from fanout.words.snapshot import CRASHED, Snapshot
+from fanout.words.snapshot import CRASHED, LogLine, Snapshot
 from fanout.world.threads import RunThread
 from fanout_tui.bridge import TranscriptLine
 from fanout_tui.command.reports import export
@@ -35,12 +36,14 @@ class Handle:
         self._dump = False
         self._hurried_at: float | None = None
         self._seen = (-1, 0.0)
+        self._after: Snapshot | None = None
+        """The engine's last snapshot once it has crashed, and what was said since."""
         self.stop_cause = ""
         """Why the run was last asked to stop from here."""
 
     def latest(self) -> Snapshot | None:
-        """The newest snapshot."""
-        return self._thread.latest()
+        """The newest snapshot, with what was done from here since."""
+        return self._after or self._thread.latest()
 
     def ask(self) -> None:
         """Have a fresh snapshot built."""
@@ -54,8 +57,10 @@ class Handle:
                 self._hurried_at = self._awake()
         latest = self.latest()
         if isinstance(command, Export) and latest and latest.state == CRASHED:
-            # Nobody else is there to do it.
-            export(latest, command.paths)
+            # Nobody else is there to do it, or to say so.
+            for text in export(latest, command.paths):
+                latest = _with_line(latest, text)
+            self._after = latest
             return
         self._thread.send(command)
 
@@ -96,3 +101,10 @@ class Handle:
         """A row's conversation, read from the journal."""
         records = records_of(self._folder, row)
         return [TranscriptLine(s.at, s.kind, s.text) for s in transcript(records, row)]
+
+
+def _with_line(snapshot: Snapshot, text: str) -> Snapshot:
+    """The snapshot with a line more in its log."""
+    number = snapshot.log[-1].number + 1 if snapshot.log else 1
+    line = LogLine(number=number, at=snapshot.at, level="info", text=text)
+    return replace(snapshot, log=(*snapshot.log, line))

@@ -4,6 +4,7 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
+from fanout.disk.files import is_folder
 from fanout.disk.rundir import find_run
 from fanout.disk.runs import (
     INCOMPLETE,
@@ -25,7 +26,7 @@ COLUMNS = ("run", "state", "done", "missing", "tokens", "size", "when")
 
 def show(runs: Path) -> None:
     """Print one line per run, the newest last."""
-    found = list_runs(runs) if runs.is_dir() else []
+    found = list_runs(runs) if is_folder(runs) else []
     if not found:
         write(f"no runs in {runs}")
         return

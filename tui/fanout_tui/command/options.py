@@ -16,6 +16,7 @@ from fanout.config import DEFAULT_MODEL, Config
 from fanout.decide.batching import LANES
 from fanout.decide.ending import Tolerance
 from fanout.decide.selection import Selection
+from fanout.disk.files import is_folder
 from fanout.errors import UsageError
 from fanout.words.near import meant
 from fanout.words.timeouts import Timeouts, read_timeouts
@@ -389,7 +390,7 @@ def _report(name: str) -> Path:
             f"--report `{name}` names no known format",
             hint=f"end it in {', '.join(SUFFIXES)}",
         )
-    if not path.absolute().parent.is_dir():
+    if not is_folder(path.absolute().parent):
         raise UsageError(
             f"the folder of --report `{name}` does not exist",
             hint=f"make it first: mkdir -p {os.path.dirname(name)}",  # noqa: PTH120

@@ -9,7 +9,7 @@ from tempfile import TemporaryFile
 
 from fanout.decide.ending import COMPLETE, SCRIPT_RAISED
 from fanout.disk.checkpoints.checkpointing import write_checkpoint
-from fanout.disk.files import write_atomic
+from fanout.disk.files import is_folder, write_atomic
 from fanout.disk.reports.report import Report, from_snapshot, held_against
 from fanout.disk.reports.writing import FORMATS, report_of, write_report
 from fanout.disk.results import write_results
@@ -18,6 +18,7 @@ from fanout.files.audit import Change, moved, sentences
 from fanout.words.snapshot import Snapshot
 from fanout.world.clock import SystemClock
 from fanout_tui.command.say import write_raw
+from fanout_tui.view.report import FILES
 
 UNWRITTEN = SCRIPT_RAISED
 """Exit code of a run that went well but for a report that was asked for."""
@@ -29,7 +30,7 @@ ALWAYS = ("report.json", "report.md")
 def export(snapshot: Snapshot, paths: Sequence[str]) -> list[str]:
     """Write the report now, and say for the log where it went. Blocking."""
     folder = Path(snapshot.run.folder)
-    wanted = [Path(path) for path in paths] or [folder / name for name in ALWAYS]
+    wanted = [Path(path) for path in paths] or [folder / name for name in FILES]
     report, _ = _seen(snapshot)
     return [_write(report, path) or f"wrote {path}" for path in wanted]
 
@@ -37,12 +38,14 @@ def export(snapshot: Snapshot, paths: Sequence[str]) -> list[str]:
 def check_writable(paths: Sequence[Path]) -> None:
     """Raise `UsageError` for a report that could not be written where it is wanted."""
     for path in paths:
-        if path.is_dir():
+        if is_folder(path):
             raise UsageError(
                 f"the report cannot be written to {path}: it is a folder",
                 hint="name a file in it",
             )
         try:
+            with suppress(FileNotFoundError):
+                path.lstat()  # a name may be too long for any file
             with TemporaryFile(dir=path.parent):
                 pass
         except OSError as error:

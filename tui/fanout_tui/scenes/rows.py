@@ -6,6 +6,7 @@ machine and in every process.
 
 from dataclasses import replace
 
+from fanout.decide.money.pricing import BUILT_IN, dollars
 from fanout.words.model import (
     Cause,
     End,
@@ -26,8 +27,8 @@ START = 1_800_000_000.0
 NOW = START + 259.0
 """4:19 into the run."""
 
-MODEL = "claude-sonnet-4-5"
-POOL = "sonnet-4"
+MODEL = "claude-sonnet-5"
+POOL = MODEL
 
 _PLACES = ("auth", "billing", "search", "api/routes", "ui/forms", "jobs")
 _NAMES = ("users", "orders", "invoice", "export", "login", "sync", "cart", "search")
@@ -125,7 +126,12 @@ def _tally(number: int, turns: int, sent: int = 0) -> Tally:
         cache_creation_input_tokens=(number * 97) % 2_000,
     )
     again = int(number % 7 == 0)
-    return Tally(turns=turns, attempts=turns + sent + again, useful=useful)
+    return Tally(
+        turns=turns,
+        attempts=turns + sent + again,
+        useful=useful,
+        dollars=dollars(MODEL, useful, BUILT_IN),
+    )
 
 
 def live(number: int) -> Live:

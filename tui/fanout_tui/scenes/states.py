@@ -116,12 +116,18 @@ def _log(rows: dict[RowId, Row]) -> tuple[LogLine, ...]:
 
 def _snapshot(rows: dict[RowId, Row], state: str = "running") -> Snapshot:
     counts = _counted(rows)
-    queued = tuple(r.id for r in rows.values() if r.status is Status.QUEUED)
+    # Who was refused stands at the front of the line again.
+    line = tuple(
+        row.id
+        for status in (Status.THROTTLED, Status.QUEUED)
+        for row in rows.values()
+        if row.status is status
+    )
     gate = Gate(
         pool=POOL,
-        waiting=queued,
-        cause=Cause.INPUT if queued else None,
-        until=NOW + 1.0 if queued else None,
+        waiting=line,
+        cause=Cause.INPUT if line else None,
+        until=NOW + 1.0 if line else None,
         detail="needs 42k, 12k free",
     )
     return Snapshot(
@@ -185,7 +191,9 @@ def learning() -> Snapshot:
 
 def paused() -> Snapshot:
     """Paused by the user."""
-    return replace(running(), state="paused")
+    made = running()
+    gate = replace(made.gates[POOL], cause=Cause.PAUSED, until=None, detail="")
+    return replace(made, state="paused", gates={POOL: gate})
 
 
 def overloaded() -> Snapshot:

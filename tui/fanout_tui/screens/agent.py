@@ -4,19 +4,21 @@ The conversation may be read from files, so a worker thread fetches it; the list
 follows its end until the user scrolls up.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.worker import get_current_worker
 
 from fanout.words.model import Row, RowId
 from fanout_tui.bridge import TranscriptLine
 from fanout_tui.pager import show as show_in_pager
-from fanout_tui.screens.base import ScrollScreen, bindings_for
+from fanout_tui.screens.base import FILTER_CSS, Place, bindings_for
+from fanout_tui.screens.finding import FindScreen
 from fanout_tui.view.agent import (
     agent_lines,
+    found_in,
+    live_line,
     tabs_line,
     transcript_lines,
     transcript_text,
@@ -32,30 +34,39 @@ FOLLOWED = frozenset({0, 3})
 """Tabs that grow at their end."""
 
 
-class AgentScreen(ScrollScreen):
+class AgentScreen(FindScreen):
     """The head, four tabs, and the lines of the chosen one."""
 
     KIND = "agent"
+    PLACEHOLDER = "find: words that must be in it"
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("agent")
+    DEFAULT_CSS = FILTER_CSS.format(name="AgentScreen")
 
-    def __init__(self, picking: Picking) -> None:
-        super().__init__()
+    def __init__(
+        self, picking: Picking, back: Callable[[], None] | None = None
+    ) -> None:
+        """`back` is what leaving does; None: to the rows."""
+        super().__init__(Place())
         self._picking = picking
+        self._back = back
         self._list = LineList(id="transcript")
         self._tab = 0
         self._entries: Sequence[TranscriptLine] | None = None
         self._of: RowId | None = None
         self._loaded: Row | None = None
         self._loaded_at = 0.0
-        self._drawn: tuple[int, int, int] | None = None
+        self._saying: TranscriptLine | None = None
+        """What the answer under way has said when it was last heard of."""
+        self._drawn: tuple[int, int, int, str] | None = None
         self._lines: list[Line] = []
         self._at_end = True
 
-    def compose(self) -> ComposeResult:
-        """Head, list, footer."""
-        yield Block(id="head")
-        yield self._list
-        yield Block(id="footer")
+    def leave(self) -> None:
+        """Back to where one came from."""
+        if self._back is None:
+            self.dismiss()
+        else:
+            self._back()
 
     def show(self, look: Look) -> None:
         """Draw a frame; fetch the conversation again when it may have grown."""
@@ -69,7 +80,7 @@ class AgentScreen(ScrollScreen):
             tabs_line(look, self._tab, self._note()),
         ]
         self.query_one("#head", Block).show(head)
-        self._show_lines(look.sized(self._list.cells or look.width))
+        self._show_lines(look.sized(self._list.cells or look.width), row)
         self.show_footer(look)
 
     def _row(self, look: Look) -> Row | None:
@@ -80,24 +91,38 @@ class AgentScreen(ScrollScreen):
     def _note(self) -> str:
         if self._entries is None:
             return "reading"
+        if self._place.filter:
+            return f"with {self._place.filter}"
         return "following" if self._at_end else "G follows"
 
-    def _show_lines(self, look: Look) -> None:
+    def _show_lines(self, look: Look, row: Row) -> None:
         entries = self._entries or ()
-        drawn = (len(entries), self._tab, look.width)
+        drawn = (len(entries), self._tab, look.width, self._place.filter)
         if drawn != self._drawn:
             self._drawn = drawn
-            start = look.snapshot.run.started_at
-            self._lines = transcript_lines(look, entries, self._tab, start)
-        lines = self._lines
+            self._lines = self._wrapped(look, entries)
+        self._saying = live_line(look, row) or self._saying
+        lines = [*self._lines, *self._said(look)]
         self._list.list(len(lines), lambda y: (lines[y], False))
         if self._at_end:
             self._list.jump(len(lines) - self._list.size.height)
+
+    def _said(self, look: Look) -> list[Line]:
+        """What is being said, made anew in each frame; all before it stays."""
+        if self._saying is None or self._tab != 0:
+            return []
+        return self._wrapped(look, [self._saying])
+
+    def _wrapped(self, look: Look, entries: Sequence[TranscriptLine]) -> list[Line]:
+        found = found_in(entries, self._place.filter)
+        start = look.snapshot.run.started_at
+        return transcript_lines(look, found, self._tab, start)
 
     def _reload(self, look: Look, row: Row) -> None:
         """Fetch it when the row changed, once a second: it reads the journal."""
         if self._of != row.id:
             self._of, self._entries, self._drawn = row.id, None, None
+            self._saying = None
             self._at_end = self._tab in FOLLOWED
         elif row is self._loaded or look.now - self._loaded_at < RELOAD_S:
             return
@@ -120,7 +145,8 @@ class AgentScreen(ScrollScreen):
 
     def _take(self, row: RowId, entries: Sequence[TranscriptLine]) -> None:
         if row == self._of:
-            self._entries = entries
+            # What was being said is among them once it was said to its end.
+            self._entries, self._saying, self._drawn = entries, None, None
             self.fanout.draw()
 
     def _scroll(self, by: int) -> None:

@@ -1,5 +1,6 @@
 """What all screens share: they are shown snapshots; keys come from one table."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from textual.await_complete import AwaitComplete
@@ -14,6 +15,17 @@ from fanout_tui.widgets.lines import Block, LineList
 
 if TYPE_CHECKING:
     from fanout_tui.app import FanoutApp
+
+
+@dataclass(slots=True)
+class Place:
+    """Where one was in a list, for coming back to it."""
+
+    filter: str = ""
+    picked: int | None = None
+    """What had the cursor, as the screen counts."""
+    top: int = 0
+    """The first line in view."""
 
 
 FILTER_CSS = """

@@ -3,10 +3,21 @@
 from collections.abc import Sequence
 
 from fanout.words.clean import clean
+from fanout.words.hiding import redact
 from fanout.words.model import Row, Status
 from fanout.words.snapshot import BucketView
 from fanout_tui.bridge import TranscriptLine
-from fanout_tui.text import clock_time, cut_start, one_line, plural, tokens, wrap
+from fanout_tui.keytable import TABS
+from fanout_tui.text import (
+    clock_time,
+    cut_start,
+    dollars,
+    one_line,
+    plural,
+    tokens,
+    width,
+    wrap,
+)
 from fanout_tui.view.gauges import NAMES
 from fanout_tui.view.look import Look
 from fanout_tui.view.reason import doing, elapsed, spent_text, tries_text
@@ -14,13 +25,14 @@ from fanout_tui.view.rows import status_style, status_word
 from fanout_tui.view.side import expects_text
 from fanout_tui.view.spans import Line, Span, fit, line, spread
 
-TABS = ("transcript", "prompt", "result", "calls")
 KINDS: tuple[frozenset[str], ...] = (
     frozenset({"prompt", "text", "tool", "result", "note"}),
     frozenset({"prompt"}),
     frozenset({"text"}),
     frozenset({"call", "note"}),
 )
+LIVE_MAX = 4_000
+"""Characters of an answer under way that are shown; once it is whole, all are."""
 LINES_MAX = 2_000
 """Wrapped lines kept; a longer transcript shows its end."""
 
@@ -28,6 +40,9 @@ FIRST_LINES = {"prompt": 4, "result": 4}
 """How much of what the agent was given is shown in its transcript."""
 
 NEED_FROM = 20
+"""Lines of a screen that has room for more than the conversation."""
+REASON_LINES = 3
+LABEL = 11
 NARROW = 60
 _STYLES = {
     "prompt": "dim",
@@ -55,26 +70,41 @@ def agent_lines(look: Look, row: Row, place: str) -> tuple[Line, ...]:
     lines = [
         spread((Span(f" {name}", "title"),), (Span(place + " ", "dim"),), cells),
         tuple(state),
-        line(Span(" tokens    ", "dim"), spent_text(row)),
-        _now(look, row),
-        _expects(row),
+        line(Span(" tokens    ", "dim"), spent_text(row), _cost(row)),
+        *_now(look, row),
+        _expects(look, row),
     ]
     if look.height >= NEED_FROM:
         lines += _need(look, row)
     return tuple(fit(each, cells, glyphs.more) for each in lines)
 
 
-def _now(look: Look, row: Row) -> Line:
+def _cost(row: Row) -> Span:
+    """What its tokens cost; what is in doubt is not in it."""
+    return Span(f"  {dollars(row.tally.dollars)}", "dim")
+
+
+def _now(look: Look, row: Row) -> list[Line]:
+    """What it does or waits for; in whole where there is room, as it is or shorter."""
     label = {
         Status.RUNNING: "NOW",
         Status.DONE: "DONE",
         Status.MISSING: "MISSING",
     }.get(row.status, "WAITS ON")
+    cells = look.width - LABEL
+    if look.height < NEED_FROM:
+        now = doing(look, row, cells)
+        return [(Span(f" {label:<10}", "head"), Span(now.text or "-", now.style))]
     now = doing(look, row)
-    return (Span(f" {label:<10}", "head"), Span(now.text or "-", now.style))
+    first, *rest = wrap(now.text or "-", cells)
+    lines: list[Line] = [(Span(f" {label:<10}", "head"), Span(first, now.style))]
+    if len(rest) >= REASON_LINES:
+        rest = [*rest[: REASON_LINES - 2], rest[REASON_LINES - 2] + look.glyphs.more]
+    return [*lines, *((Span(" " * LABEL + text, now.style),) for text in rest)]
 
 
-def _expects(row: Row) -> Line:
+def _expects(look: Look, row: Row) -> Line:
+    """Whether the output is there, then where and what it must be."""
     there = {
         Status.DONE: "there",
         Status.MISSING: "not there",
@@ -83,10 +113,12 @@ def _expects(row: Row) -> Line:
     if row.status is Status.DONE and size is not None:
         there = f"there, {size:,} bytes"
     style = "done" if row.status is Status.DONE else "dim"
+    room = max(0, look.width - LABEL - width(there) - 2)
+    where = cut_start(expects_text(row), room, look.glyphs.more)
     return (
         Span(f" {'EXPECTS':<10}", "head"),
-        Span(f"{expects_text(row)}  "),
-        Span(there, style),
+        Span(there + "  ", style),
+        Span(where),
     )
 
 
@@ -97,7 +129,7 @@ def _need(look: Look, row: Row) -> list[Line]:
     pool = next((p for p in look.snapshot.pools if p.name == row.spec.pool), None)
     if pool is None:
         return []
-    spans = [Span(" buckets   ", "dim")]
+    spans = [Span(" free      ", "dim")]
     spans += [Span(_free(bucket) + "   ") for bucket in pool.buckets]
     if row.flight is not None:
         spans.append(Span(f"call {row.flight.call} in flight", "dim"))
@@ -109,7 +141,7 @@ def _free(bucket: BucketView) -> str:
     if bucket.free is None or not bucket.limit:
         return f"{name} limit ?"
     free = f"-{tokens(-bucket.free)}" if bucket.free < 0 else tokens(bucket.free)
-    return f"{name} {free} free of {tokens(bucket.limit)}"
+    return f"{name} {free} of {tokens(bucket.limit)}"
 
 
 def tabs_line(look: Look, chosen: int, note: str) -> Line:
@@ -134,6 +166,28 @@ def transcript_lines(
         if len(lines) > LINES_MAX:
             return lines[-LINES_MAX:]
     return lines
+
+
+def live_line(look: Look, row: Row) -> TranscriptLine | None:
+    """What the answer under way has said so far: its end."""
+    live = look.snapshot.live.get(row.id)
+    if live is None or not live.said:
+        return None
+    # The journal hides secrets; what was not journaled yet has to be gone through.
+    text = redact(live.said)
+    if len(text) > LIVE_MAX:
+        text = look.glyphs.more + text[-LIVE_MAX:]
+    return TranscriptLine(live.active_at, "text", text)
+
+
+def found_in(entries: Sequence[TranscriptLine], words: str) -> list[TranscriptLine]:
+    """The entries in which all of the words are."""
+    wanted = words.casefold().split()
+    return [
+        entry
+        for entry in entries
+        if all(word in f"{entry.kind} {entry.text}".casefold() for word in wanted)
+    ]
 
 
 def transcript_text(entries: Sequence[TranscriptLine]) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from fanout.words.model import Row, RowId, Status
+from fanout_tui.keytable import STATUSES
 
 ATTENTION = (
     Status.THROTTLED,
@@ -27,14 +28,12 @@ AFTERWARDS = (
 )
 """Once a run is over, what is missing comes first."""
 
-BY_KEY = (
-    Status.RUNNING,
-    Status.THROTTLED,
-    Status.QUEUED,
-    Status.MISSING,
-    Status.DONE,
-)
+BY_KEY = tuple(Status(word) for word in STATUSES)
 """The statuses behind the keys 1 to 5."""
+
+
+Reason = Callable[[Row], str]
+"""What a row is said to wait for, or what became of it."""
 
 
 class Sort(StrEnum):
@@ -90,13 +89,17 @@ def listed(
     *,
     over: bool,
     line: Iterable[RowId] = (),
+    reason: Reason | None = None,
 ) -> list[RowId]:
-    """The rows that fit, in order; `line` is the order of admission."""
+    """The rows that fit, in order; `line` is the order of admission.
+
+    `reason` is what a row is said to wait for, where that is more than it knows.
+    """
     chosen: Iterable[Row] = rows.values()
     if listing.statuses:
         chosen = [row for row in chosen if row.status in listing.statuses]
     if listing.filter:
-        fits = matcher(listing.filter)
+        fits = matcher(listing.filter, reason)
         chosen = [row for row in chosen if fits(row)]
     if listing.sort is Sort.ATTENTION:
         ordered = _by_attention(chosen, AFTERWARDS if over else ATTENTION, line)
@@ -117,7 +120,10 @@ def _by_attention(
     places = {row: place for place, row in enumerate(line)}
     last = len(places)
     shelves[Status.QUEUED].sort(key=lambda row: places.get(row.id, last))
-    shelves[Status.THROTTLED].sort(key=_until)
+    # In line they go before the others, and the first of them is the next to go.
+    shelves[Status.THROTTLED].sort(
+        key=lambda row: (places.get(row.id, last), _until(row))
+    )
     shelves[Status.RUNNING].sort(key=lambda row: row.started_at or row.since)
     return [row for shelf in shelves.values() for row in shelf]
 
@@ -154,19 +160,20 @@ def _took(row: Row, now: float) -> float:
     return (row.since if over else now) - row.started_at
 
 
-def matcher(text: str) -> Callable[[Row], bool]:
+def matcher(text: str, reason: Reason | None = None) -> Callable[[Row], bool]:
     """A test for rows: words that must all fit, `!word` must not.
 
     A word is found in `phase/key`, the status and the reason; `try>1`, `phase:x`,
     `why:x` look in one place.
     """
-    tests = [_word(word) for word in text.casefold().split()]
+    why = reason or reason_words
+    tests = [_word(word, why) for word in text.casefold().split()]
     return lambda row: all(test(row) for test in tests)
 
 
-def _word(word: str) -> Callable[[Row], bool]:
+def _word(word: str, reason: Reason) -> Callable[[Row], bool]:
     if word.startswith("!") and len(word) > 1:
-        inner = _word(word[1:])
+        inner = _word(word[1:], reason)
         return lambda row: not inner(row)
     if word.startswith("try>") and word[4:].isdecimal():
         least = int(word[4:])
@@ -174,11 +181,11 @@ def _word(word: str) -> Callable[[Row], bool]:
     if word.startswith("phase:"):
         return lambda row: word[6:] in row.id.phase.casefold()
     if word.startswith("why:"):
-        return lambda row: word[4:] in reason_words(row)
+        return lambda row: word[4:] in reason(row).casefold()
     return lambda row: (
         word in str(row.id).casefold()
         or word == row.status.value
-        or word in reason_words(row)
+        or word in reason(row).casefold()
     )
 
 
@@ -186,8 +193,8 @@ def reason_words(row: Row) -> str:
     """The words that say why a row stands where it stands."""
     if row.end is not None:
         kind = row.end.kind.value if row.end.kind else ""
-        return f"{kind} {row.end.reason}".casefold()
-    return f"{row.wait.cause.value} {row.wait.detail}".casefold() if row.wait else ""
+        return f"{kind} {row.end.reason}"
+    return f"{row.wait.cause.value} {row.wait.detail}" if row.wait else ""
 
 
 def held_in_place(order: list[RowId], row: RowId, index: int) -> list[RowId]:

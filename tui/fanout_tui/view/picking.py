@@ -5,10 +5,10 @@ picked row stays where it is on the screen; with `follow` it moves and the scree
 moves with it. Until the user first moves, the cursor stays on the top row.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fanout.words.model import Row, RowId
-from fanout_tui.view.order import BY_KEY, Listing, held_in_place, listed
+from fanout_tui.view.order import BY_KEY, Listing, held_in_place, listed, reason_words
 
 NO_ROW = "no row is listed"
 """What a key says that would do something to a row."""
@@ -43,9 +43,10 @@ class Picking:
         *,
         over: bool,
         line: Iterable[RowId] = (),
+        reason: Callable[[Row], str] = reason_words,
     ) -> None:
         """List the rows anew, the picked one where it was."""
-        order = listed(rows, self.listing, now, over=over, line=line)
+        order = listed(rows, self.listing, now, over=over, line=line, reason=reason)
         cursor = self._cursor if self._touched else None
         if cursor is not None and not self.follow:
             order = held_in_place(order, cursor, self._index)
@@ -76,6 +77,13 @@ class Picking:
         if self.order:
             self._index = max(0, min(index, len(self.order) - 1))
             self._cursor = self.order[self._index]
+
+    def pick(self, row: RowId) -> bool:
+        """Pick a row by what it is; False where it is not listed."""
+        found = self._find(row)
+        if found is not None:
+            self.go(found)
+        return found is not None
 
     def narrow(self, listing: Listing) -> None:
         """List other rows; the picked one stays picked if it is among them."""

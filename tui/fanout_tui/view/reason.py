@@ -36,13 +36,13 @@ _DOING = {
 }
 
 SHORT = {
-    Cause.LIMIT: "429, retry",
-    Cause.RAMP: "429 ramp, retry",
-    Cause.CONCURRENCY: "429, retry",
-    Cause.SERVER: "429, retry",
-    Cause.OVERLOADED: "529, retry",
-    Cause.SERVICE: "error, retry",
-    Cause.TIMEOUT: "timeout, retry",
+    Cause.LIMIT: "429",
+    Cause.RAMP: "429 ramp",
+    Cause.CONCURRENCY: "429",
+    Cause.SERVER: "429",
+    Cause.OVERLOADED: "529",
+    Cause.SERVICE: "error",
+    Cause.TIMEOUT: "timeout",
     Cause.INPUT: "input",
     Cause.OUTPUT: "output",
     Cause.BREAKER: "529 hold",
@@ -70,14 +70,17 @@ def fitting(forms: Sequence[str], cells: int | None) -> str:
 def wait_forms(wait: Wait, now: float) -> tuple[str, ...]:
     """`429 limit, retry 7s · input tokens`, and shorter: cause, how long, figures."""
     text, short = wait.cause.value, SHORT.get(wait.cause, wait.cause.value)
-    if left := left_of(wait.until, now):
-        text += f", retry{left}" if wait.cause in SERVICE else left
-        short += left
     detail = one_line(wait.detail)
+    if left := left_of(wait.until, now):
+        left = f", retry{left}" if wait.cause in SERVICE else left
+    place, _, last = detail.partition(" for ")
     if wait.cause is Cause.BEHIND and detail:
-        place, _, last = detail.partition(" for ")
         return f"{text} {detail}", f"{text} {place}: {last.removesuffix(' tokens')}"
-    return (f"{text} · {detail}", text, short) if detail else (text, short)
+    if not left and last:
+        # Throttled, and its turn comes when that of the line does.
+        return f"{text} · {detail}", f"{short}, {detail}", f"{short}, {place}"
+    forms = (text + left, short + left)
+    return (f"{text}{left} · {detail}", *forms) if detail else forms
 
 
 def doing(look: Look, row: Row, cells: int | None = None) -> Span:

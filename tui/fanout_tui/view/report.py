@@ -1,10 +1,19 @@
 """Completeness on the screen: what was delivered, what was not, and why not."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from fanout.words.model import MissingKind, Row, Status
+from fanout.words.model import MissingKind, Row, RowId, Status
 from fanout.words.snapshot import Snapshot
-from fanout_tui.text import dollars, left, one_line, plural, right, tokens
+from fanout_tui.text import (
+    cut_start,
+    dollars,
+    left,
+    one_line,
+    plural,
+    right,
+    tokens,
+    wrap,
+)
 from fanout_tui.view.look import Look
 from fanout_tui.view.spans import Line, Span, fit
 
@@ -15,6 +24,9 @@ MEANINGS = {
     Status.QUEUED: "waiting for its turn",
     Status.MISSING: "ended without its output: {missing} an error, {absent} nothing",
 }
+FILES = ("report.json", "report.md", "report.csv", "report.html")
+"""What `w` has written into the run's folder."""
+NOTHING = "there is nothing to open here"
 EXAMPLES = 3
 CAUSES_MAX = 12
 
@@ -26,6 +38,15 @@ class CauseGroup:
     kind: MissingKind | None
     reason: str
     rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportLine:
+    """A line, and what `enter` on it leads to."""
+
+    line: Line
+    opens: RowId | str | None = None
+    """A row, or a filter that lists several; None: nothing."""
 
 
 def by_cause(snapshot: Snapshot) -> list[CauseGroup]:
@@ -40,10 +61,10 @@ def by_cause(snapshot: Snapshot) -> list[CauseGroup]:
     return [CauseGroup(kind, reason, tuple(rows)) for (kind, reason), rows in ordered]
 
 
-def report_lines(look: Look) -> tuple[Line, ...]:
+def report_lines(look: Look) -> tuple[ReportLine, ...]:
     """The whole report screen below the top lines."""
     snapshot = look.snapshot
-    lines: list[Line] = [
+    lines: list[Line | ReportLine] = [
         (),
         _share(look),
         (),
@@ -55,12 +76,21 @@ def report_lines(look: Look) -> tuple[Line, ...]:
         (),
     ]
     if snapshot.end and snapshot.end.finish:
-        finish = Span(one_line(snapshot.end.finish), "command")
-        lines.append((Span("  finish   ", "dim"), finish))
-    folder = one_line(snapshot.run.folder)
-    lines.append((Span("  folder   ", "dim"), Span(folder)))
-    lines.append((Span("  w writes `report.json` and `report.md` there", "dim"),))
-    return tuple(fit(line, look.width, look.glyphs.more) for line in lines)
+        lines += _long("finish", snapshot.end.finish, look.width, "command")
+    lines += _long("folder", snapshot.run.folder, look.width)
+    for text in wrap(f"w writes {', '.join(FILES)} there", look.width - 3):
+        lines.append((Span(f"  {text}", "dim"),))
+    whole = (one if isinstance(one, ReportLine) else ReportLine(one) for one in lines)
+    return tuple(
+        replace(one, line=fit(one.line, look.width, look.glyphs.more)) for one in whole
+    )
+
+
+def _long(label: str, text: str, cells: int, style: str = "") -> list[Line]:
+    """What is to be copied: whole, on as many lines as it takes."""
+    first, *rest = wrap(one_line(text), cells - 12)
+    head = Span(f"  {label:<9}", "dim")
+    return [(head, Span(first, style)), *((Span(" " * 11 + r, style),) for r in rest)]
 
 
 def _share(look: Look) -> Line:
@@ -109,32 +139,44 @@ def _phases(look: Look) -> list[Line]:
     return [*lines, ()]
 
 
-def _causes(look: Look) -> list[Line]:
+def _causes(look: Look) -> list[Line | ReportLine]:
     groups = by_cause(look.snapshot)
     if not groups:
-        return [(Span("  Nothing is missing so far", "dim"),), ()]
-    lines: list[Line] = [(Span("  Missing, by cause", "title"),)]
+        text = "  Nothing is missing" + ("" if look.over else " so far")
+        return [(Span(text, "dim"),), ()]
+    lines: list[Line | ReportLine] = [(Span("  Missing, by cause", "title"),)]
     for group in groups[:CAUSES_MAX]:
-        first = group.rows[0]
-        kind = group.kind.value if group.kind else "unknown"
-        style = "missing" if look.glyphs.of(first) == look.glyphs.missing else "absent"
-        names = ", ".join(one_line(row.id.key) for row in group.rows[:EXAMPLES])
-        rest = len(group.rows) - EXAMPLES
-        if rest > 0:
-            names += f" and {rest} more"
-        lines.append(
-            (
-                Span(f"  {look.glyphs.of(first)} ", style),
-                Span(f"{len(group.rows):>4} x {kind}", style),
-                Span(f": {group.reason}" if group.reason != kind else ""),
-            )
-        )
-        lines.append((Span(f"           {names}", "dim"),))
+        lines += _cause(look, group)
     if len(groups) > CAUSES_MAX:
-        lines.append(
-            (Span(f"    and {plural(len(groups) - CAUSES_MAX, 'more cause')}"),)
-        )
+        rest = plural(len(groups) - CAUSES_MAX, "more cause")
+        text = f"    and {rest}: enter lists all that is missing"
+        lines.append(ReportLine((Span(text),), opens=Status.MISSING.value))
     return [*lines, ()]
+
+
+def _cause(look: Look, group: CauseGroup) -> list[Line | ReportLine]:
+    """The cause, then some of its rows, each of which can be opened."""
+    first = group.rows[0]
+    kind = group.kind.value if group.kind else "unknown"
+    style = "missing" if look.glyphs.of(first) == look.glyphs.missing else "absent"
+    lines: list[Line | ReportLine] = [
+        (
+            Span(f"  {look.glyphs.of(first)} ", style),
+            Span(f"{len(group.rows):>4} x {kind}", style),
+            Span(f": {group.reason}" if group.reason != kind else ""),
+        )
+    ]
+    several = len({row.id.phase for row in look.snapshot.rows.values()}) > 1
+    for row in group.rows[:EXAMPLES]:
+        name = one_line(str(row.id) if several else row.id.key)
+        name = cut_start(name, look.width - 12, look.glyphs.more)
+        lines.append(ReportLine((Span(f"           {name}", "dim"),), opens=row.id))
+    if (rest := len(group.rows) - EXAMPLES) > 0:
+        text = f"           and {rest} more: enter lists them"
+        words = " ".join(f"why:{word}" for word in kind.split())
+        only = f"{Status.MISSING.value} {words}"
+        lines.append(ReportLine((Span(text, "dim"),), opens=only))
+    return lines
 
 
 def _spent(look: Look) -> list[Line]:

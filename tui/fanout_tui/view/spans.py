@@ -54,6 +54,15 @@ def fit(spans: Sequence[Span], cells: int, mark: str = "…") -> Line:
     return tuple(kept)
 
 
+def picked_out(spans: Line, mark: str, *, picked: bool) -> tuple[Line, bool]:
+    """The line, with the cursor's mark in its first cell if it is picked, and that."""
+    if not picked:
+        return spans, False
+    first = spans[0]
+    marked = (Span(mark, "accent"), Span(first.text[1:], first.style), *spans[1:])
+    return marked, True
+
+
 def spread(
     head: Sequence[Span], tail: Sequence[Span], cells: int, style: str = ""
 ) -> Line:

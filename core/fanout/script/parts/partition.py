@@ -14,10 +14,10 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from os import PathLike
-from pathlib import Path
 from typing import Any, overload
 
 from fanout.decide.parts.packing import Partition, Piece, pack
+from fanout.disk.files import is_folder, is_there
 from fanout.errors import FanoutError, UsageError
 from fanout.files.safefile import read_part, sha256
 from fanout.files.safepath import Refused, Root
@@ -99,7 +99,7 @@ def partition(
     if not isinstance(source, str | PathLike):
         return _of_items(source, pattern, max_tokens, narrowing, key)
     path = os.fspath(source)
-    if pattern is None and is_records(path) and not Path(path).is_dir():
+    if pattern is None and is_records(path) and not is_folder(path):
         made = partition_records(
             path, max_tokens=max_tokens, narrowing=narrowing, key=key
         )
@@ -149,9 +149,9 @@ def _of_files(
 ) -> Partitions:
     name = None
     if pattern is None:
-        if not Path(path).is_file():
+        if is_folder(path) or not is_there(path):
             raise UsageError(
-                f"`{path}` is {'a folder' if Path(path).is_dir() else 'not there'}",
+                f"`{path}` is {'a folder' if is_folder(path) else 'not there'}",
                 hint="give a folder and a pattern such as `**/*.py`, or a file",
             )
         path, name = os.path.split(os.path.realpath(path))

@@ -55,8 +55,8 @@ class Watcher(Protocol):
     def input_known(self, usage: Usage) -> None:
         """The service has said what the input costs."""
 
-    def progressed(self, output_tokens: int, doing: str) -> None:
-        """Something came; `doing` names the tool whose input is being written."""
+    def progressed(self, output_tokens: int, doing: str, saying: str = "") -> None:
+        """Something came: the input of the tool `doing`, or the text `saying`."""
 
     def received(self, chunk: bytes) -> None:
         """Bytes of the stream, for whoever wants them as they come."""
@@ -317,7 +317,8 @@ class Api:
                 if assembly.started and not known:
                     known = True
                     watcher.input_known(assembly.usage)
-                watcher.progressed(assembly.usage.output_tokens, assembly.doing)
+                told = assembly.usage.output_tokens, assembly.doing, assembly.saying
+                watcher.progressed(*told)
         finally:
             await response.aclose()
 
@@ -329,9 +330,8 @@ class Api:
         headers = error.response.headers
         message = _message_of(error)
         if error.status_code < BAD:
-            message = _told(
-                f"redirects to {headers.get('location')}: not followed", 300
-            )
+            where = headers.get("location")
+            message = _told(f"redirects to {where}: not followed", 300)
         return Refused(
             status=error.status_code,
             type=_text(getattr(error, "type", None)),
