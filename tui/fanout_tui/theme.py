@@ -6,7 +6,11 @@ with a symbol or a word. Under `NO_COLOR` only bold, dim and reverse remain.
 """
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from functools import cache
 
+from rich.style import Style
+from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
 _DARK = {
@@ -84,39 +88,51 @@ DARK = _theme("fanout-dark", _DARK, "#11161C", dark=True)
 LIGHT = _theme("fanout-light", _LIGHT, "#FBFCFD", dark=False)
 ANSI = _theme("fanout-ansi", _ANSI, "ansi_default", dark=True)
 THEMES = (DARK, LIGHT, ANSI)
+_BY_NAME = {theme.name: theme for theme in THEMES}
 
-STYLES: dict[str, str] = {
-    "title": "color: $fan-bright; text-style: bold;",
-    "head": "color: $fan-dim; text-style: bold;",
-    "dim": "color: $fan-dim;",
-    "accent": "color: $fan-accent;",
-    "warn": "color: $fan-warn;",
-    "key": "color: $fan-accent; text-style: bold;",
-    "running": "color: $fan-running;",
-    "throttled": "color: $fan-throttled;",
-    "queued": "color: $fan-queued;",
-    "missing": "color: $fan-missing; text-style: bold;",
-    "absent": "color: $fan-absent; text-style: bold;",
-    "why-missing": "color: $fan-missing;",
-    "why-absent": "color: $fan-absent;",
-    "done": "color: $fan-done;",
-    "simulated": "color: $fan-absent;",
-    "gauge": "color: $fan-running;",
-    "gauge-hot": "color: $fan-warn;",
-    "held": "color: $fan-dim;",
-    "tick": "color: $fan-bright; text-style: bold;",
-    "spark": "color: $fan-faint;",
-    "command": "color: $fan-accent;",
-    "tab": "text-style: reverse bold;",
-    "tabs": "color: $fan-dim; background: $fan-band;",
-    "banner": "color: $fan-on-banner; background: $fan-warn; text-style: bold;",
-    "banner-bad": "color: $fan-on-banner; background: $fan-missing; text-style: bold;",
-    "banner-good": "color: $fan-on-banner; background: $fan-done; text-style: bold;",
-    "message": "color: $fan-bright; background: $fan-band;",
-    "cursor": "background: $fan-cursor;",
-    "rule": "color: $fan-faint;",
+
+@dataclass(frozen=True, slots=True)
+class Ink:
+    """How a word is drawn: colours by their names in a theme, and Rich's attributes."""
+
+    colour: str = ""
+    _: KW_ONLY
+    on: str = ""
+    text: str = ""
+
+
+STYLES: dict[str, Ink] = {
+    "title": Ink("bright", text="bold"),
+    "head": Ink("dim", text="bold"),
+    "dim": Ink("dim"),
+    "accent": Ink("accent"),
+    "warn": Ink("warn"),
+    "key": Ink("accent", text="bold"),
+    "running": Ink("running"),
+    "throttled": Ink("throttled"),
+    "queued": Ink("queued"),
+    "missing": Ink("missing", text="bold"),
+    "absent": Ink("absent", text="bold"),
+    "why-missing": Ink("missing"),
+    "why-absent": Ink("absent"),
+    "done": Ink("done"),
+    "simulated": Ink("absent"),
+    "gauge": Ink("running"),
+    "gauge-hot": Ink("warn"),
+    "held": Ink("dim"),
+    "tick": Ink("bright", text="bold"),
+    "spark": Ink("faint"),
+    "command": Ink("accent"),
+    "tab": Ink(text="reverse bold"),
+    "tabs": Ink("dim", on="band"),
+    "banner": Ink("on-banner", on="warn", text="bold"),
+    "banner-bad": Ink("on-banner", on="missing", text="bold"),
+    "banner-good": Ink("on-banner", on="done", text="bold"),
+    "message": Ink("bright", on="band"),
+    "cursor": Ink(on="cursor"),
+    "rule": Ink("faint"),
 }
-"""What each style name of the views means, in Textual's CSS."""
+"""What each style name of the views means."""
 
 BARE: dict[str, str] = {
     "title": "bold",
@@ -138,13 +154,21 @@ BARE: dict[str, str] = {
 """The same without any colour."""
 
 
-def component_css(widget: str) -> str:
-    """CSS for the style names as component classes of a widget."""
-    rules = [f"    & > .fan--{name} {{ {css} }}" for name, css in STYLES.items()]
-    return "\n".join([f"{widget} {{", *rules, "}"])
+@cache
+def style_of(name: str, theme: str) -> Style:
+    """Return a style name of the views as one of our themes has it.
 
+    These are no component classes: Textual would work out each of them anew for
+    each widget, whenever a screen comes to the front or the focus moves.
+    """
+    ink = STYLES[name]
+    words = _BY_NAME[theme].variables
+    colours = [
+        Color.parse(words[f"fan-{word}"]).rich_color if word else None
+        for word in (ink.colour, ink.on)
+    ]
+    return Style(color=colours[0], bgcolor=colours[1]) + Style.parse(ink.text)
 
-COMPONENTS = {f"fan--{name}" for name in STYLES}
 
 NAMES = ("auto", "dark", "light", "ansi")
 """What `--theme` takes; `ansi` are the terminal's own sixteen colours."""

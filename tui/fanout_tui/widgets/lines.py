@@ -1,12 +1,11 @@
 """Widgets that draw lines of spans: a block of a few, and a list of any number.
 
 Both keep what they drew and repaint only lines that differ: a screen that looks
-the same costs nothing, over ssh above all. Styles come from component classes
-and are cached until the theme changes.
+the same costs nothing, over ssh above all. Styles are cached until the theme
+changes.
 """
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -18,7 +17,7 @@ from textual.widget import Widget
 
 from fanout.words.clean import clean
 from fanout_tui.text import to_ascii
-from fanout_tui.theme import BARE, COMPONENTS, component_css
+from fanout_tui.theme import BARE, style_of
 from fanout_tui.view.spans import Line
 
 
@@ -60,9 +59,9 @@ class Painter:
             return Style.parse(BARE["cursor"] if cursor else BARE.get(name, ""))
         style = widget.rich_style
         if name:
-            style += widget.get_component_rich_style(f"fan--{name}", partial=True)
+            style += style_of(name, widget.app.theme)
         if cursor:
-            style += widget.get_component_rich_style("fan--cursor", partial=True)
+            style += style_of("cursor", widget.app.theme)
             if widget.app.native_ansi_color:
                 style += Style(reverse=True)
         return style
@@ -71,8 +70,7 @@ class Painter:
 class Block(Widget):
     """A few lines, as high as there are lines; `fixed`: as high as it is made."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = COMPONENTS
-    DEFAULT_CSS = component_css("Block") + "\nBlock { height: auto; width: 1fr; }"
+    DEFAULT_CSS = "Block { height: auto; width: 1fr; }"
 
     def __init__(self, *, id: str | None = None, fixed: bool = False) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -114,10 +112,7 @@ class LineList(ScrollView, can_focus=True):
     class Resized(Message):
         """The list has another size now."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = COMPONENTS
-    DEFAULT_CSS = (
-        component_css("LineList")
-        + """
+    DEFAULT_CSS = """
 LineList {
     height: 1fr;
     width: 1fr;
@@ -131,7 +126,6 @@ LineList {
     scrollbar-background-active: $background;
 }
 """
-    )
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
