@@ -5,9 +5,10 @@ green; `HYPOTHESIS_PROFILE=explore` looks for new ones. What it finds belongs in
 a test of its own.
 """
 
+import gc
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import hypothesis
 import pytest
@@ -46,6 +47,20 @@ def _no_secret_is_left_behind(
 def pytest_xdist_auto_num_workers() -> int:
     """Two a core: many tests wait for a program, a terminal or a server."""
     return 2 * (os.cpu_count() or 1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage in what is imported and rewritten: it all stays.
+
+    That would take each process twice as long, and each later search longer.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 STARTED = pytest.StashKey[float]()
