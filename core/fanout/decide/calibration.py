@@ -241,18 +241,22 @@ def _solved(sums: Sums, noise: float) -> tuple[list[float], list[float]]:
 
 
 def _inverse(table: Sequence[float]) -> list[float]:
-    """Invert a table that is symmetric and positive, row by row."""
-    rows = [
-        [*table[i * SIZE : (i + 1) * SIZE], *(float(i == j) for j in range(SIZE))]
-        for i in range(SIZE)
-    ]
-    for i in range(SIZE):
-        pivot = rows[i][i]
-        rows[i] = [value / pivot for value in rows[i]]
-        for j in range(SIZE):
-            factor = rows[j][i]
-            if j != i and factor:
-                rows[j] = [
-                    a - factor * b for a, b in zip(rows[j], rows[i], strict=True)
-                ]
-    return [value for row in rows for value in row[SIZE:]]
+    """Invert a table that is symmetric and positive.
+
+    It is done with each answer, so only the half on and below the diagonal is swept;
+    what comes out is the inverse with its sign turned.
+    """
+    rows = [[*table[i * SIZE : i * SIZE + i + 1]] for i in range(SIZE)]
+    for k in range(SIZE):
+        pivot = rows[k][k]
+        column = [*rows[k][:k], *(row[k] for row in rows[k:])]
+        shares = [value / pivot for value in column]
+        for i, share in enumerate(shares):
+            if share:
+                pairs = zip(rows[i], column, strict=False)
+                rows[i] = [a - share * b for a, b in pairs]
+            if i > k:
+                rows[i][k] = share
+        rows[k] = [*shares[:k], -1 / pivot]
+    whole = range(SIZE)
+    return [-rows[max(i, j)][min(i, j)] for i in whole for j in whole]
