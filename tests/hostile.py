@@ -204,14 +204,19 @@ def _floods() -> list[str]:
 
 def risky(text: str, *, kept: str = "\n") -> list[str]:
     """Characters that steer a terminal or hide from a reader; `kept` may be there."""
-    return [char for char in _RISKY.findall(text) if char not in kept]
+    if text.isascii():
+        found = text.encode().translate(None, _HARMLESS).decode()
+    else:
+        found = _HARMLESS_RUN.sub("", text)
+    return [char for char in found if char not in kept]
 
 
-_RISKY = re.compile(
-    "["
+_HARMLESS = bytes(range(0x20, 0x7F))
+_HARMLESS_RUN = re.compile(
+    "[^"
     + "".join(map(re.escape, HIDDEN))
     + "\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029"
-    + "]"
+    + "]+"
 )
 
 _CLOSED = frozenset({"state", "status", "level", "kind", "fingerprint", "sha256"})
