@@ -141,14 +141,21 @@ class Bucket:
     @property
     def refill(self) -> float:
         """Refill a second that others leave to us."""
-        return max(self.rate - self.foreign, self.rate * (1 - FOREIGN_SHARE_MAX))
+        if self.limit is None:
+            return 0.0
+        rate = self.limit / MINUTE
+        left, least = rate - self.foreign, rate * (1 - FOREIGN_SHARE_MAX)
+        return max(least, left)
 
     def level(self, now: float) -> float:
         """The believed level at `now`, everything sent being charged."""
         if self.limit is None:
             return math.inf
-        gained = self.refill * max(0.0, now - self._at)
-        return max(self._level, min(self.capacity, self._level + gained))
+        level, capacity = self._level, self.capacity
+        if now <= self._at or level >= capacity:
+            return level
+        level += self.refill * (now - self._at)
+        return min(capacity, level)
 
     def reserve(self) -> float:
         """What is kept free beside the call itself."""

@@ -148,7 +148,7 @@ class _Head:
         self.index = 0
         self.stepped_over = False
         self.ticket = pool.line.at(0)
-        self.need = self._price()
+        self.need = self.ticket.need
 
     @property
     def priority(self) -> tuple[tuple[object, ...], RowId]:

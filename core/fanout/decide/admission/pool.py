@@ -117,9 +117,12 @@ class Pool:
 
     def _drain_seconds(self) -> float:
         """How long the line would take at the rates of the limits."""
-        amounts = {Dimension.REQUESTS: len(self.line), Dimension.INPUT: self.line.input}
-        rates = {name: self.buckets[name].refill for name in amounts}
-        return max(n / rates[name] if rates[name] else 0 for name, n in amounts.items())
+        requests = self.buckets[Dimension.REQUESTS].refill
+        tokens = self.buckets[Dimension.INPUT].refill
+        return max(
+            len(self.line) / requests if requests else 0.0,
+            self.line.input / tokens if tokens else 0.0,
+        )
 
     # What a plan asks.
 
@@ -127,7 +130,7 @@ class Pool:
         """The limit that `need` waits for longest; None when it fits now."""
         worst: Short | None = None
         for short in self._shorts(need, draft, now):
-            if short.seconds > 0 and (worst is None or short.seconds > worst.seconds):
+            if worst is None or short.seconds > worst.seconds:
                 worst = short
         return worst
 
@@ -350,40 +353,44 @@ class Pool:
                 self.ramp.charge(amount, now)
 
     def _shorts(self, need: Need, draft: Draft, now: float) -> Iterable[Short]:
+        """All that it waits for."""
         requests = self.buckets[Dimension.REQUESTS]
         if requests.known:
             held = self._unsent + draft.starts
-            wait = requests.wait(1, now, held=held)
-            yield Short(Dimension.REQUESTS, wait, 1, requests.level(now) - held)
+            if (wait := requests.wait(1, now, held=held)) > 0:
+                yield Short(Dimension.REQUESTS, wait, 1, requests.level(now) - held)
         tokens = self.buckets[Dimension.INPUT]
         if tokens.known:
             held_input = self._unsent_input + draft.input
-            wait = tokens.wait(need.input, now, held=held_input)
-            free = tokens.level(now) - held_input
-            yield Short(Dimension.INPUT, wait, need.input, free)
-        if self.ramp.active:
-            yield self._short_ramp(need, draft, now)
+            if (wait := tokens.wait(need.input, now, held=held_input)) > 0:
+                free = tokens.level(now) - held_input
+                yield Short(Dimension.INPUT, wait, need.input, free)
+        if self.ramp.active and (ramp := self._short_ramp(need, draft, now)):
+            yield ramp
         output = self.buckets[Dimension.OUTPUT]
-        if output.known:
-            yield self._short_output(output, need, draft, now)
+        if output.known and (short := self._short_output(output, need, draft, now)):
+            yield short
 
-    def _short_ramp(self, need: Need, draft: Draft, now: float) -> Short:
+    def _short_ramp(self, need: Need, draft: Draft, now: float) -> Short | None:
         use = self.ramp.use(self._unsent_input + draft.input, self._guessed)
         wait = self.ramp.wait(need.input, use, now)
+        if wait <= 0:
+            return None
         free = self.ramp.allowed(use, need.input) - use.spent
         return Short(Dimension.INPUT, wait, need.input, free)
 
     def _short_output(
         self, bucket: Bucket, need: Need, draft: Draft, now: float
-    ) -> Short:
+    ) -> Short | None:
         streams = len(self.flights) + draft.starts
-        before = self.held_output(streams, self.output_to_come + draft.output)
-        free = bucket.level(now) - before
+        to_come = self.output_to_come + draft.output
         if streams == 0:
-            alone = self.held_output(1, need.output)
-            return Short(Dimension.OUTPUT, bucket.wait(alone, now), need.output, free)
-        to_come = self.output_to_come + draft.output + need.output
-        held = self.held_output(streams + 1, to_come)
-        lacking = held + bucket.reserve() - bucket.level(now)
-        wait = max(0.0, lacking) / bucket.refill
+            wait = bucket.wait(self.held_output(1, need.output), now)
+        else:
+            held = self.held_output(streams + 1, to_come + need.output)
+            lacking = held + bucket.reserve() - bucket.level(now)
+            wait = max(0.0, lacking) / bucket.refill
+        if wait <= 0:
+            return None
+        free = bucket.level(now) - self.held_output(streams, to_come)
         return Short(Dimension.OUTPUT, wait, need.output, free)
