@@ -16,7 +16,6 @@ import fanout.decide.fold.state as state_module
 import fanout.files.safefile as safefile_module
 import fanout.testing.memory_journal as journal_module
 import fanout.world.agent.agents as agents_module
-import fanout.world.agent.openings as openings_module
 import fanout.world.calls as calls_module
 import fanout.world.engine as engine_module
 import fanout.world.requeues as requeues_module
@@ -26,6 +25,7 @@ from fanout.decide.admission.breaker import Breaker
 from fanout.decide.admission.bucket import Bucket
 from fanout.decide.admission.holds import Hold
 from fanout.decide.conversation import Check, Conversation, End, text_of
+from fanout.decide.fingerprint import Shared
 from fanout.decide.fold.run_state import RunState
 from fanout.decide.money.budget import Purses
 from fanout.disk.harvest import Harvest, Partial
@@ -352,16 +352,18 @@ def _taken_up_twice(patch: MonkeyPatch) -> None:
 
 def _ignores(part: str) -> Plant:
     def plant(patch: MonkeyPatch) -> None:
-        before = openings_module.fingerprint
+        before = Shared.fingerprint
 
-        def fingerprint(**parts: Any) -> str:
+        def fingerprint(
+            self: Shared, account: str, opening: Any, input_digests: Any
+        ) -> str:
             if part == "tools":
-                parts["opening"] = {**parts["opening"], "tools": []}
-            else:
-                parts[part] = ()
-            return before(**parts)
+                return before(
+                    replace(self, tools="[]"), account, opening, input_digests
+                )
+            return before(self, account, opening, ())
 
-        patch.setattr(openings_module, "fingerprint", fingerprint)
+        patch.setattr(Shared, "fingerprint", fingerprint)
 
     return plant
 
