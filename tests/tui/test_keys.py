@@ -244,6 +244,9 @@ async def test_the_palette_acts_as_the_keys_do() -> None:
 async def test_the_palette_opens() -> None:
     async with staged("running", keys=("colon",)) as stage:
         assert type(stage.app.screen).__name__ == "Palette"
+        assert "Search for commands" in stage.text()
+        # An emoji is as wide as a terminal likes, and no ASCII.
+        assert "🔎" not in stage.text()
         await stage.press("escape")
         assert stage.handle.sent == []
 

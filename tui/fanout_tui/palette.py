@@ -15,6 +15,9 @@ from fanout_tui.theme import THEMES
 class Palette(CommandPalette, ClosesOnce[None]):
     """Textual's palette; what was chosen runs once, however often enter is hit."""
 
+    # An emoji: terminals draw it as wide as they like, and it is no ASCII.
+    DEFAULT_CSS = "Palette SearchIcon { display: none; }"
+
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)
     def once(self, event: Input.Submitted | OptionList.OptionSelected) -> None:

@@ -13,13 +13,19 @@ traps shaped it:
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fanout.words.model import Usage
 
 CHARACTERS_PER_TOKEN = 4
 """Rough figure for text still streaming; the real count ends the stream."""
+
+Text = Callable[[], str]
+"""Gives a text as far as it has come; asked for, it is put together."""
+
+_TEXTS = ("text", "thinking")
+"""What a block may write, by the name it has in it."""
 
 _USAGE_FIELDS = (
     "input_tokens",
@@ -87,11 +93,12 @@ class Assembly:
         """Characters of text, thinking and tool input so far."""
         self.doing = ""
         """The tool whose input is being written, else empty."""
-        self.saying = ""
-        """The text of the block that is being written; empty for a tool's input."""
         self._message: dict[str, Any] = {}
         self._blocks: dict[int, dict[str, Any]] = {}
         self._pieces: dict[int, list[str]] = {}
+        self._texts: dict[tuple[int, str], list[str]] = {}
+        """Pieces of a block's text: joined late, since a text may have thousands."""
+        self._writing: tuple[int, str] | None = None
         self._usage: dict[str, Any] = {}
 
     @property
@@ -112,6 +119,16 @@ class Assembly:
             reported.cache_read_input_tokens,
             reported.cache_creation_input_tokens,
         )
+
+    def saying(self) -> str:
+        """Return the text being written, so far; empty where it is a tool's input."""
+        parts = self._texts.get(self._writing) if self._writing is not None else None
+        if parts is None:
+            return ""
+        if len(parts) > 1:
+            # What was joined once need not be again.
+            parts[:] = ["".join(parts)]
+        return parts[0]
 
     def feed(self, event: Mapping[str, Any]) -> None:
         """Take one event; unknown kinds are tolerated, as the API asks."""
@@ -134,7 +151,7 @@ class Assembly:
 
     def message(self) -> dict[str, Any]:
         """Return the message as the API would have sent it in one piece."""
-        for index in list(self._pieces):
+        for index in {*self._pieces, *(index for index, _ in self._texts)}:
             self._close_block(index)
         content = [self._blocks[index] for index in sorted(self._blocks)]
         return {**self._message, "content": content, "usage": dict(self._usage)}
@@ -150,17 +167,20 @@ class Assembly:
 
     def _open_block(self, event: Mapping[str, Any]) -> None:
         block = dict(event.get("content_block") or {})
-        self._blocks[event.get("index", 0)] = block
+        index = event.get("index", 0)
+        self._blocks[index] = block
+        for name in _TEXTS:
+            self._texts.pop((index, name), None)
         self.doing = str(block.get("name", "")) if "input" in block else ""
-        self.saying = ""
+        self._writing = None
 
     def _extend(self, index: int, delta: Mapping[str, Any]) -> None:
         block = self._blocks.setdefault(index, {"type": "text", "text": ""})
         match delta.get("type"):
             case "text_delta":
-                self._append(block, "text", delta.get("text"))
+                self._append(index, "text", delta.get("text"))
             case "thinking_delta":
-                self._append(block, "thinking", delta.get("thinking"))
+                self._append(index, "thinking", delta.get("thinking"))
             case "signature_delta":
                 block["signature"] = delta.get("signature")
             case "input_json_delta":
@@ -173,12 +193,21 @@ class Assembly:
                     delta.get("citation"),
                 ]
 
-    def _append(self, block: dict[str, Any], name: str, text: object) -> None:
+    def _append(self, index: int, name: str, text: object) -> None:
         piece = str(text or "")
-        block[name] = self.saying = str(block.get(name) or "") + piece
+        self._writing = (index, name)
+        parts = self._texts.get(self._writing)
+        if parts is None:
+            begun = str(self._blocks[index].get(name) or "")
+            parts = self._texts[self._writing] = [begun]
+        parts.append(piece)
         self.characters += len(piece)
 
     def _close_block(self, index: int) -> None:
+        for name in _TEXTS:
+            parts = self._texts.pop((index, name), None)
+            if parts is not None:
+                self._blocks[index][name] = "".join(parts)
         pieces = self._pieces.pop(index, None)
         self.doing = ""
         if pieces is None or index not in self._blocks:

@@ -7,6 +7,7 @@ request is kept, so that tests can say what was asked and what was not.
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from fanout.decide.assembly import read_usage
@@ -82,6 +83,13 @@ def broken(stage: str = "stream", usage: Usage = Usage()) -> Broken:
     return Broken(stage=stage, message="cut", usage=usage)
 
 
+def text_of(message: Mapping[str, Any]) -> str:
+    """Return what an answer says, without its tools."""
+    blocks = message.get("content")
+    texts = [one.get("text") or "" for one in blocks] if blocks else []
+    return "".join(texts)
+
+
 class ScriptedApi:
     """Answers every request by one function, after `seconds` of virtual time."""
 
@@ -125,7 +133,8 @@ class ScriptedApi:
                 if isinstance(outcome, Answered) and stage == "headers":
                     watcher.opened(outcome.limits)
                     watcher.input_known(outcome.usage)
-                    watcher.progressed(outcome.usage.output_tokens, "")
+                    saying = partial(text_of, outcome.message)
+                    watcher.progressed(outcome.usage.output_tokens, "", saying)
             return outcome
         finally:
             self.in_flight -= 1

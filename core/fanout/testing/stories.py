@@ -49,7 +49,7 @@ from fanout.words.events import (
 from fanout.words.model import MissingKind, Need, Row, RowId, RowSpec, Status, Usage
 from fanout.words.observed import Observed
 
-CAUSES = ("429 limit", "429 ramp", "529 overloaded", "service error", "no network")
+CAUSES = ("429 limit", "429 ramp", "529 overloaded", "service error", "connection cut")
 KILL_CHANCE = 0.01
 RUN_LEVEL_CHANCE = 0.05
 BATCH_CHANCE = 0.15

@@ -112,6 +112,8 @@ class Cause(StrEnum):
     OVERLOADED = "529 overloaded"
     SERVICE = "service error"
     NETWORK = "no network"
+    CUT = "connection cut"
+    """It stood, and broke off before the whole answer was there."""
     TIMEOUT = "call timeout"
     """The call was alive and did not come to its end in the time it was given."""
     SLEPT = "the machine slept"

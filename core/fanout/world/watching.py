@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from fanout.decide.assembly import Text
 from fanout.words.model import RowId, Usage
 from fanout.words.outcome import Limits
 from fanout.world.core import Core
@@ -31,13 +32,13 @@ class Watching:
         """The service has said what the input costs."""
         self._core.put(InputKnown(self._call, usage))
 
-    def progressed(self, output_tokens: int, doing: str, saying: str = "") -> None:
+    def progressed(self, output_tokens: int, doing: str, saying: Text = str) -> None:
         """Something came."""
         now = self._core.clock.now()
         if now >= self._next:
             self._next = now + PROGRESS_SECONDS
             self._core.put(
-                Progressed(self._row, self._call, output_tokens, doing, saying)
+                Progressed(self._row, self._call, output_tokens, doing, saying())
             )
 
     def received(self, chunk: bytes) -> None:

@@ -173,7 +173,7 @@ def test_what_is_not_whole_is_broken_and_tried_again(server: Server, name: str) 
     assert isinstance(outcome, Broken), outcome
     assert outcome.stage == stage
     assert outcome.message
-    cause = Cause.SERVICE if outcome.senseless else Cause.NETWORK
+    cause = Cause.SERVICE if outcome.senseless else Cause.CUT
     assert classify(outcome).cause is cause
     assert outcome.senseless == (name in NO_ANSWERS)
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from typing import Any, Self
 
+from fanout.decide.assembly import Text
 from fanout.words.model import Usage
 from fanout.words.outcome import Limits, Outcome
 from fanout.words.timeouts import Timeouts
@@ -166,7 +167,6 @@ class Seen:
         self.limits: list[Limits] = []
         self.inputs: list[Usage] = []
         self.progress: list[int] = []
-        self.said: list[str] = []
         self.chunks: list[bytes] = []
 
     def opened(self, limits: Limits) -> None:
@@ -175,9 +175,8 @@ class Seen:
     def input_known(self, usage: Usage) -> None:
         self.inputs.append(usage)
 
-    def progressed(self, output_tokens: int, doing: str, saying: str = "") -> None:
+    def progressed(self, output_tokens: int, doing: str, saying: Text = str) -> None:
         self.progress.append(output_tokens)
-        self.said.append(saying)
 
     def received(self, chunk: bytes) -> None:
         self.chunks.append(chunk)

@@ -67,8 +67,8 @@ LIMITED = "rate_limit_error"
         (refused(408, "timeout_error"), Cause.SERVICE),
         (refused(409, "conflict_error"), Cause.SERVICE),
         (Broken(stage="connect", message="refused"), Cause.NETWORK),
-        (Broken(stage="headers", message="", timeout=True), Cause.NETWORK),
-        (Broken(stage="stream", message="reset"), Cause.NETWORK),
+        (Broken(stage="headers", message="", timeout=True), Cause.CUT),
+        (Broken(stage="stream", message="reset"), Cause.CUT),
     ],
 )
 def test_what_passes_is_tried_again(outcome: Refused | Broken, cause: Cause) -> None:

@@ -22,6 +22,7 @@ SERVICE = frozenset(
         Cause.OVERLOADED,
         Cause.SERVICE,
         Cause.NETWORK,
+        Cause.CUT,
         Cause.TIMEOUT,
         Cause.SLEPT,
     }
@@ -42,6 +43,7 @@ SHORT = {
     Cause.SERVER: "429",
     Cause.OVERLOADED: "529",
     Cause.SERVICE: "error",
+    Cause.CUT: "cut",
     Cause.TIMEOUT: "timeout",
     Cause.INPUT: "input",
     Cause.OUTPUT: "output",

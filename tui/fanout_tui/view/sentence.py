@@ -5,6 +5,7 @@ with what admission does. Its first clause always fits; the others follow as
 there is room.
 """
 
+from fanout.decide.admission.retry import TROUBLE_CAUSES
 from fanout.words.model import Cause, Row, Status
 from fanout.words.snapshot import Gate, Snapshot
 from fanout_tui.text import one_line, plural, short_time, time_of_day
@@ -29,7 +30,6 @@ STATES = {
     "draining": "stopping: {flying} in flight finish, nothing new is sent",
     "stopping": "stopping at once; finished rows are kept",
 }
-_OVERLOADS = frozenset({Cause.OVERLOADED, Cause.SERVICE, Cause.NETWORK})
 
 
 def sentence_line(look: Look) -> Line:
@@ -202,7 +202,7 @@ def _throttled(look: Look) -> list[str]:
     if first.wait.until is not None:
         left = max(0.0, first.wait.until - look.now)
         parts.append(f"next retry in {short_time(left + 0.999)}")
-    if first.wait.cause in _OVERLOADS:
+    if first.wait.cause in TROUBLE_CAUSES:
         parts.append("waiting helps, fewer agents do not")
     return parts
 

@@ -19,7 +19,8 @@ gateway has taken away.
 | 429 spend limit, 401, 402, own limit | - | `missing: account`; the run stops |
 | 529, `overloaded_error` | OVERLOADED | backs off, within a budget of time |
 | 408, 409, 5xx, other in-stream errors | SERVICE | the same |
-| no connection, cut, stalled | NETWORK | a cut stream once at once, then the same |
+| no connection | NETWORK | the same |
+| cut, stalled, no answer | CUT | a cut stream once at once, then the same |
 | longer than a call may take | TIMEOUT | once more at once, then `missing: timeout` |
 | cut after the machine slept | SLEPT | at once, as if nothing had been tried |
 | every other 4xx | - | `missing: rejected` |
@@ -60,7 +61,7 @@ STATUS_TYPES = {
 
 LIMIT_CAUSES = frozenset({Cause.LIMIT, Cause.RAMP, Cause.CONCURRENCY, Cause.SERVER})
 """The service speaks about the account: holds, no attempt used up."""
-TROUBLE_CAUSES = frozenset({Cause.OVERLOADED, Cause.SERVICE, Cause.NETWORK})
+TROUBLE_CAUSES = frozenset({Cause.OVERLOADED, Cause.SERVICE, Cause.NETWORK, Cause.CUT})
 """The service speaks about itself: breaker and backoff, buckets learn nothing."""
 
 # A call that was cut at its limit has been paid for; a second one says that it
@@ -261,9 +262,10 @@ def _broken(outcome: Broken) -> Verdict:
         "connect": "no connection",
         "headers": "no answer to the request",
     }.get(outcome.stage, "the answer broke off")
+    unreachable = outcome.stage == "connect"
     return Verdict(
-        cause=Cause.NETWORK,
-        unreachable=outcome.stage == "connect",
+        cause=Cause.NETWORK if unreachable else Cause.CUT,
+        unreachable=unreachable,
         reason=_sentence(what, outcome.message),
         cut=outcome.stage == "stream" and not outcome.timeout,
     )

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from fanout.decide.admission.headers import read_limits, read_retry_after
-from fanout.decide.assembly import Assembly
+from fanout.decide.assembly import Assembly, Text
 from fanout.files.safecall import run_in_daemon
 from fanout.words.clean import shortened
 from fanout.words.hiding import redact
@@ -55,8 +55,8 @@ class Watcher(Protocol):
     def input_known(self, usage: Usage) -> None:
         """The service has said what the input costs."""
 
-    def progressed(self, output_tokens: int, doing: str, saying: str = "") -> None:
-        """Something came: the input of the tool `doing`, or the text `saying`."""
+    def progressed(self, output_tokens: int, doing: str, saying: Text = str) -> None:
+        """Something came: the input of the tool `doing`, or what `saying` returns."""
 
     def received(self, chunk: bytes) -> None:
         """Bytes of the stream, for whoever wants them as they come."""
