@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fanout.decide.fold.run_state import RunState
-from fanout.words.events import LifeStarted, Record
+from fanout.words.events import LifeStarted, Record, RowsExpected
 from fanout.words.model import RowId, Status
 from fanout.words.observed import Observed
 
@@ -66,8 +66,9 @@ class Clockwork:
         if isinstance(event, Observed):
             self._observed(at, event)
         row = getattr(event, "row", None)
-        if isinstance(row, RowId) and row in state.rows:
-            self._moved(row, state.rows[row].status, at)
+        for one in event.rows if isinstance(event, RowsExpected) else (row,):
+            if isinstance(one, RowId) and one in state.rows:
+                self._moved(one, state.rows[one].status, at)
 
     def finish(self) -> Timeline:
         """Return it, with what is still open going on to the end."""

@@ -295,6 +295,8 @@ def _default(field: "dataclasses.Field[Any]") -> Callable[[], Any]:
 
 def _reader(hint: Any) -> Read | None:
     """How a value of the hinted type is read from JSON; None: as it stands."""
+    if hint == tuple[RowId, ...]:
+        return _read_rows
     for candidate in (hint, *typing.get_args(hint)):
         origin = typing.get_origin(candidate) or candidate
         if origin in _SHAPES:
@@ -320,6 +322,10 @@ def _read_row(value: Any) -> RowId:
     if not (isinstance(phase, str) and isinstance(key, str)):
         raise TypeError("not a row")
     return RowId(phase, key)
+
+
+def _read_rows(value: Any) -> tuple[RowId, ...]:
+    return tuple(map(_read_row, _read_tuple(value)))
 
 
 def _read_object(cls: type) -> Read:

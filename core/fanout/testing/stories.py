@@ -5,6 +5,7 @@ fact as it tells it, so `state` is what a live engine would hold.
 """
 
 from collections.abc import Iterator
+from itertools import islice
 from random import Random
 from typing import cast
 
@@ -39,6 +40,7 @@ from fanout.words.events import (
     RowMissing,
     RowRequeued,
     RowScheduled,
+    RowsExpected,
     RunPaused,
     RunResumed,
     ScriptEnded,
@@ -168,7 +170,9 @@ class Story:
     def _of_row(self, row_id: RowId) -> Event:
         row = self.state.rows.get(row_id)
         if row is None:
-            return self._random.choice([RowExpected(row=row_id), self._order(row_id)])
+            many = RowsExpected(rows=(row_id, *islice(self.state.rows, 2)))
+            one = RowExpected(row=row_id)
+            return self._random.choice([one, many, self._order(row_id)])
         if row.life != self.state.life:
             choices = [RowExpected(row=row_id), self._order(row_id)]
             return self._random.choice([*choices, RowDropped(row=row_id)])

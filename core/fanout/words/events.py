@@ -78,6 +78,13 @@ class RowExpected:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RowsExpected:
+    """Many partitions are expected, in this order: each as by `RowExpected`."""
+
+    rows: tuple[RowId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RowScheduled:
     """The script asked for a row; it may be worked on from now on."""
 
@@ -306,6 +313,7 @@ Event = (
     LifeStarted
     | PhaseEntered
     | RowExpected
+    | RowsExpected
     | RowScheduled
     | RunsAgain
     | OpeningsCounted

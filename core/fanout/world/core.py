@@ -132,8 +132,8 @@ class Core:
         self._inbox.append(message)
         self._wake.set()
 
-    def drain(self, upto: type) -> list[object]:
-        """Take what lies in the inbox, the first message of type `upto` as the last.
+    def drain(self, upto: tuple[type, ...]) -> list[object]:
+        """Take what lies in the inbox, the first message of types `upto` as the last.
 
         What is left makes `wait` return at once.
         """

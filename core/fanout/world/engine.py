@@ -56,6 +56,8 @@ SCRIPTS = frozenset(
     }
 )
 """What only a script asks for."""
+LONG = (said.ExpectCame, said.AgentsCame)
+"""What takes its time: one of these a turn of the loop."""
 NOTE_MAX = 20_000
 """Characters of one log line."""
 
@@ -158,7 +160,7 @@ class Engine:
 
     def _turn(self) -> None:
         core = self.core
-        for message in core.drain(upto=said.AgentsCame):
+        for message in core.drain(upto=LONG):
             if isinstance(message, BaseException):
                 raise message
             of_script = type(message) in SCRIPTS

@@ -11,6 +11,8 @@ from fanout.world import messages as said
 NO_BUDGET = Budget()
 ORDERS_A_TURN = 200
 """The engine reads answers and takes keys between them."""
+ROWS_A_TURN = 2_000
+"""Of those that are only declared; it takes as long."""
 Post = Callable[[object], None]
 
 
@@ -27,8 +29,10 @@ class Port:
         self._post(said.PhaseCame(phase, allow_missing, budget))
 
     def expect(self, rows: Sequence[RowId]) -> None:
-        """Declare rows ahead."""
-        self._post(said.ExpectCame(tuple(rows)))
+        """Declare rows ahead; many come in several messages, one a turn."""
+        for first in range(0, len(rows), ROWS_A_TURN):
+            some = tuple(rows[first : first + ROWS_A_TURN])
+            self._post(said.ExpectCame(some))
 
     def schedule(
         self,
@@ -36,7 +40,13 @@ class Port:
         on_end: Callable[[RowOutcome], None],
         on_reopen: Callable[[RowId], None],
     ) -> None:
-        """Work on these rows; many come in several messages, one a turn."""
+        """Work on these rows; many come in several messages, one a turn.
+
+        Those are declared ahead: all of them count, and are shown, before the
+        first of them is worked on.
+        """
+        if len(orders) > ORDERS_A_TURN:
+            self.expect([order.row for order in orders])
         for first in range(0, len(orders), ORDERS_A_TURN):
             some = tuple(orders[first : first + ORDERS_A_TURN])
             self._post(said.AgentsCame(some, on_end, on_reopen))

@@ -18,6 +18,7 @@ from fanout.words.events import (
     RowDropped,
     RowExpected,
     RowMissing,
+    RowsExpected,
 )
 from fanout.words.model import MissingKind, RowId, RowSpec, Status
 from fanout.words.orders import AgentOrder, RowOutcome
@@ -126,11 +127,19 @@ class Rows:
     def expect(self, rows: Iterable[RowId]) -> None:
         """Declare rows ahead."""
         state = self._core.state
-        for row in rows:
-            self.enter_phase(row.phase, None)
-            known = state.rows.get(row)
-            if known is None or known.life != state.life:
-                self._core.record(RowExpected(row=row))
+        rows = dict.fromkeys(rows)
+        for phase in dict.fromkeys(row.phase for row in rows):
+            self.enter_phase(phase, None)
+        known = state.rows.get
+        new = tuple(
+            row
+            for row in rows
+            if (before := known(row)) is None or before.life != state.life
+        )
+        if len(new) == 1:
+            self._core.record(RowExpected(row=new[0]))
+        elif new:
+            self._core.record(RowsExpected(rows=new))
 
     def withdraw(self, rows: Iterable[RowId]) -> None:
         """Take back rows that were declared ahead and will not come."""

@@ -156,7 +156,7 @@ def test_the_end_of_a_run_is_covered_with_its_seal(tmp_path: Path) -> None:
 
 
 def test_results_are_the_same_lines(tmp_path: Path) -> None:
-    records = story_of(8, 400)
+    records = story_of(10, 400)
     segments_of(tmp_path, records, 6_000)
     lines = list(results(tmp_path))
     assert any('"status":"done","value":"x"' in line for line in lines)

@@ -220,6 +220,8 @@ def test_a_field_that_is_missing_takes_its_default() -> None:
         {"e": "RowExpected", "row": "abc"},
         {"e": "RowExpected", "row": ["a", 1]},
         {"e": "RowExpected", "row": ["a", "b", "c"]},
+        {"e": "RowsExpected", "rows": [["a", "b"], ["a"]]},
+        {"e": "RowsExpected", "rows": "abc"},
         {"e": "RowMissing", "row": ["a", "b"], "kind": "tired", "reason": ""},
         {
             "e": "CallAnswered",

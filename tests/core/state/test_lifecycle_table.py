@@ -22,6 +22,7 @@ from fanout.words.events import (
     RowMissing,
     RowRequeued,
     RowScheduled,
+    RowsExpected,
     RunEnded,
     ToolsRan,
     TurnsKept,
@@ -29,6 +30,7 @@ from fanout.words.events import (
 from fanout.words.model import Cause, MissingKind, Need, RowId, RowSpec, Status, Usage
 
 A = RowId("audit", "a")
+B = RowId("audit", "b")
 SPEC = RowSpec(
     kind="agent",
     model="m",
@@ -348,6 +350,20 @@ def test_an_expected_row_says_that_it_was_not_started() -> None:
     assert wait is not None
     assert wait.cause is Cause.EXPECTED
     assert told(life(1), RowExpected(row=A), scheduled()).rows[A].wait is None
+
+
+@pytest.mark.parametrize("stands", STANDS)
+@pytest.mark.parametrize("later", [(), (life(2),)], ids=["same life", "next life"])
+def test_rows_expected_together_are_expected_as_each_by_itself(
+    stands: str, later: tuple[Event, ...]
+) -> None:
+    before = (life(1), *STANDS[stands], *later)
+    one = told(*before, RowExpected(row=A))
+    apply(one, Record(one.seq + 1, one.life, one.at, RowExpected(row=B)))
+    many = told(*before, RowsExpected(rows=(A, B)))
+    assert many.rows == one.rows
+    assert list(many.rows) == list(one.rows)
+    assert (many.counts, many.totals) == (one.counts, one.totals)
 
 
 def test_a_row_declared_ahead_may_be_withdrawn_until_it_is_asked_for() -> None:

@@ -33,6 +33,7 @@ from fanout.words.model import (
     MissingKind,
     Row,
     RowId,
+    RowSpec,
     Status,
     Tally,
     Usage,
@@ -314,6 +315,23 @@ def put(  # noqa: PLR0917  positional where a million calls make it matter
     state.rows[row.id] = made
     if status is not before:
         count_move(state, row, status)
+
+
+def asked_for(row: Row, spec: RowSpec) -> Row:
+    """Return a row that had been declared ahead, now that it is asked for."""
+    return Row(
+        id=row.id,
+        order=row.order,
+        status=row.status,
+        since=row.since,
+        spec=spec,
+        tally=row.tally,
+        flight=row.flight,
+        end=row.end,
+        life=row.life,
+        started_at=row.started_at,
+        worked=row.worked,
+    )
 
 
 def _work(row: Row, at: float) -> float:

@@ -29,6 +29,7 @@ from fanout.decide.fold.lifecycle import (
 from fanout.decide.fold.run_state import (
     THROWN_AWAY,
     RunState,
+    asked_for,
     at_rest,
     count_move,
     doubted,
@@ -60,6 +61,7 @@ from fanout.words.events import (
     RowMissing,
     RowRequeued,
     RowScheduled,
+    RowsExpected,
     ToolsRan,
     TurnsKept,
 )
@@ -140,6 +142,11 @@ def _row_expected(state: RunState, at: float, event: RowExpected) -> None:
         _reopen(state, at, row, row.spec, NOT_STARTED)
 
 
+def _rows_expected(state: RunState, at: float, event: RowsExpected) -> None:
+    for row in event.rows:
+        _row_expected(state, at, RowExpected(row=row))
+
+
 def _row_scheduled(state: RunState, at: float, event: RowScheduled) -> None:
     row = state.rows.get(event.row)
     if row is None:
@@ -149,7 +156,7 @@ def _row_scheduled(state: RunState, at: float, event: RowScheduled) -> None:
     if row.life != state.life:
         _reopen(state, at, row, event.spec, None)
     else:
-        state.rows[row.id] = replace(row, spec=event.spec, wait=None)
+        state.rows[row.id] = asked_for(row, event.spec)
 
 
 def _new(
@@ -364,6 +371,7 @@ _HANDLERS: Mapping[type, Callable[[RunState, float, Any], None]] = {
     LifeStarted: _life_started,
     PhaseEntered: _phase_entered,
     RowExpected: _row_expected,
+    RowsExpected: _rows_expected,
     RowScheduled: _row_scheduled,
     TurnsKept: _turns_kept,
     CallAdmitted: _call_admitted,

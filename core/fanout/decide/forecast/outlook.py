@@ -38,6 +38,7 @@ from fanout.words.events import (
     RowMissing,
     RowRequeued,
     RowScheduled,
+    RowsExpected,
     RunResumed,
     TurnsKept,
 )
@@ -173,7 +174,8 @@ class Outlook:
             LifeStarted: self._life,
             OpeningsCounted: self._counted,
             RunResumed: self._resumed,
-            RowExpected: self._expected,
+            RowExpected: lambda event: self._expected((event.row,)),
+            RowsExpected: lambda event: self._expected(event.rows),
             RowScheduled: self._scheduled,
             TurnsKept: self._kept,
             CallAnswered: self._answered,
@@ -251,9 +253,10 @@ class Outlook:
             self.calibration.learn(model, content, tokens, counted=counted)
             self._joined = None
 
-    def _expected(self, event: RowExpected) -> None:
-        if event.row not in self._rows and event.row not in self._left:
-            self.ahead[event.row] = None
+    def _expected(self, rows: Iterable[RowId]) -> None:
+        for row in rows:
+            if row not in self._rows and row not in self._left:
+                self.ahead[row] = None
 
     def _scheduled(self, event: RowScheduled) -> None:
         self.ahead.pop(event.row, None)
