@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench.opening import make_run
 from fanout.disk.checkpoints.checkpointing import write_checkpoint
+from fanout_tui.keys import AGENT, LIVE, LOG, MAIN, REPORT
+from fanout_tui.keytable import keys_on
 from tui.terminal import ROOT, Terminal
 
 SIZE = (120, 40)
@@ -260,22 +263,40 @@ def finished(folder: Path) -> float:
     return share
 
 
-KEYS: tuple[tuple[bytes, ...], ...] = (
-    *((key,) for key in (b"j", b"k", b"G", b"g", b"\x1b[6~", b"\x1b[5~", b"F")),
-    *((key,) for key in (b"1", b"2", b"3", b"4", b"5", b"0", b"s", b"S", b"v")),
-    *((key,) for key in (b"+", b"-", b"]", b"[", b"A", b"p", b"p", b"y", b"Y")),
-    (b"/", b"part", b"\x1b"),
-    (b"\r", b"j", b"k", b"\x1b"),
-    (b"l", b"j", b"G", b"\x1b"),
-    (b"e", b"j", b"\x1b"),
-    (b"?", b"\x1b"),
-    (b"\x10", b"\x1b"),
-    (b"x", b"\x1b"),
-    (b"R", b"\x1b"),
-    (b"r", b"\x1b"),
-    (b"q", b"\x1b"),
-)
-"""Every key of the table, those that open something with what closes it again."""
+OPENERS = {MAIN: b"", AGENT: b"\r", LOG: b"l", REPORT: b"e"}
+"""What leads from the rows to each screen."""
+SENT = {
+    "enter": b"\r",
+    "escape": b"\x1b",
+    "space": b" ",
+    "slash": b"/",
+    "plus": b"+",
+    "minus": b"-",
+    "right_square_bracket": b"]",
+    "left_square_bracket": b"[",
+    "colon": b":",
+    "question_mark": b"?",
+    "pagedown": b"\x1b[6~",
+    "pageup": b"\x1b[5~",
+}
+"""What a terminal sends for keys that have a name."""
+LEAVES = frozenset({"interrupt", "back", "back_q", "pager"})
+"""Keys that end the run or the screen, or hand it to another program."""
+
+
+def presses() -> Iterator[tuple[str, tuple[bytes, ...]]]:
+    """Every key of the table on each of its screens, and then back to the rows."""
+    for screen, opener in OPENERS.items():
+        for key in keys_on(screen, LIVE):
+            if key.name not in LEAVES:
+                pressed = SENT.get(key.keys[0], key.keys[0].encode())
+                typed = (pressed, b"part") if key.name == "filter" else (pressed,)
+                # What opened, what was typed into it, the screen: each is left by one.
+                back = (b"\x1b",) * 3
+                yield (
+                    f"{key.shown} on {screen}",
+                    (*((opener,) if opener else ()), *typed, *back),
+                )
 
 
 def lag(folder: Path, rows: int) -> tuple[float, float, str]:
@@ -287,12 +308,12 @@ def lag(folder: Path, rows: int) -> tuple[float, float, str]:
     run.drain(0.5)
     run.ask()
     found: list[tuple[float, float, str]] = []
-    for keys in KEYS:
+    for name, keys in presses():
         for key in keys:
             run.terminal.type(key)
-            run.drain(0.5)
+            run.drain(0.3)
         told = run.ask()
-        found.append((told["max"], told["p99"], repr(b" ".join(keys))[2:-1]))
+        found.append((told["max"], told["p99"], name))
     run.close()
     worst = max(found)
     return statistics.median(one[1] for one in found), worst[0], worst[2]

@@ -107,7 +107,10 @@ def test_holes_within_a_tolerance_are_called_accepted(
     end = program.run("--limit", "2", "--allow-missing", "1", "job.py")
     assert end.code == 0, end.said
     assert "missing, within the stated tolerance" in end.out
-    assert "incomplete, accepted" in program.run("runs").out
+    listed = program.run("runs").out
+    assert "incomplete, accepted" in listed
+    assert "cost" in listed.splitlines()[0]
+    assert "$0.0" in listed.splitlines()[1]
 
 
 ORDER = """

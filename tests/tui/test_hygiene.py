@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from fanout_tui.guard import install_guard
-from fanout_tui.shots import SHOTS, Shot, picture
+from fanout_tui.shots import SHOTS, Shot, of_svg, picture
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCE = ROOT / "tui" / "fanout_tui"
@@ -35,8 +36,24 @@ def test_the_screen_comes_without_the_sdk() -> None:
 @pytest.mark.parametrize("shot", SHOTS, ids=lambda shot: shot.name)
 async def test_the_pictures_are_those_of_the_code(shot: Shot) -> None:
     """Deterministic: made again, they are the same bytes."""
-    kept = ROOT / "screenshots" / f"{shot.name}.svg"
-    assert await picture(shot) == kept.read_text(), "python -m fanout_tui.shots"
+    svg = (ROOT / "screenshots" / f"{shot.name}.svg").read_text()
+    png = (ROOT / "screenshots" / f"{shot.name}.png").read_bytes()
+    assert await picture(shot) == svg, "poe shots"
+    assert of_svg(svg) in png, "poe shots"
+
+
+def test_a_picture_that_says_what_it_is_of_is_still_a_picture() -> None:
+    """Each of its chunks has the sum that it says it has."""
+    png = (ROOT / "screenshots" / "main.png").read_bytes()
+    at, names = 8, []
+    while at < len(png):
+        size = int.from_bytes(png[at : at + 4], "big")
+        body = png[at + 4 : at + 8 + size]
+        assert zlib.crc32(body).to_bytes(4, "big") == png[at + 8 + size :][:4]
+        names.append(body[:4])
+        at += size + 12
+    assert names[0] == b"IHDR"
+    assert names[-2:] == [b"tEXt", b"IEND"]
 
 
 @pytest.mark.parametrize("name", ["plain", "jsonlines", "summary"])

@@ -1,15 +1,17 @@
 """Pictures of the screen from fixed states: `python -m fanout_tui.shots FOLDER`.
 
 The same bytes come out on every machine: the states are functions of nothing,
-the clock stands still, and nothing moves by itself. PNGs are made as well where
-`resvg_py` is installed; nothing else needs it.
+the clock stands still, and nothing moves by itself. PNGs are drawn from these by
+`resvg_py`, which is among the tools for development; each says of which SVG.
 """
 
 import argparse
 import asyncio
+import hashlib
 import importlib
 import re
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +26,8 @@ from fanout_tui.view.history import SECONDS
 
 FONT = "DejaVu Sans Mono"
 """Of the PNGs: Textual's own font would be fetched from the network."""
+_END_BYTES = 12
+"""Of the chunk that ends every PNG."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,22 @@ def _minute(snapshot: Snapshot) -> Iterator[Snapshot]:
         yield replace(snapshot, at=snapshot.at - SECONDS + second, pools=pools)
 
 
+def of_svg(svg: str) -> bytes:
+    """What a PNG says of the SVG it was drawn from."""
+    return b"svg-sha256\0" + hashlib.sha256(svg.encode()).hexdigest().encode()
+
+
+def signed(png: bytes, svg: str) -> bytes:
+    """The PNG, with a note before its end of what it was drawn from.
+
+    Fonts make its pixels differ between machines; whether it is stale must not.
+    """
+    head, end = png[:-_END_BYTES], png[-_END_BYTES:]
+    body = b"tEXt" + of_svg(svg)
+    size, sum_ = len(body) - 4, zlib.crc32(body)
+    return head + size.to_bytes(4, "big") + body + sum_.to_bytes(4, "big") + end
+
+
 def rasterizer() -> Callable[[str], bytes] | None:
     """Makes a PNG of an SVG, where the tool for it is installed."""
     try:
@@ -95,7 +115,7 @@ def rasterizer() -> Callable[[str], bytes] | None:
 
 
 def main(arguments: list[str]) -> None:
-    """Write all pictures into a folder."""
+    """Write all pictures into a folder; exit with 1 where PNGs cannot be made."""
     parser = argparse.ArgumentParser(prog="python -m fanout_tui.shots")
     parser.add_argument("folder", type=Path)
     folder: Path = parser.parse_args(arguments).folder
@@ -105,7 +125,10 @@ def main(arguments: list[str]) -> None:
         svg = asyncio.run(picture(shot))
         (folder / f"{shot.name}.svg").write_text(svg, encoding="utf-8")
         if rasterize is not None:
-            (folder / f"{shot.name}.png").write_bytes(rasterize(svg))
+            png = signed(rasterize(svg), svg)
+            (folder / f"{shot.name}.png").write_bytes(png)
+    if rasterize is None:
+        sys.exit("no PNGs were made: pip install resvg_py")
 
 
 if __name__ == "__main__":

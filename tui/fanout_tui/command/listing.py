@@ -21,7 +21,9 @@ from fanout_tui.command.say import warn, write
 from fanout_tui.text import dollars, one_line, plural
 
 KIB = 1024
-COLUMNS = ("run", "state", "done", "missing", "tokens", "size", "when")
+COLUMNS = ("run", "state", "done", "missing", "tokens", "cost", "size", "when")
+FIGURES = frozenset({"done", "missing", "tokens", "cost", "size"})
+"""Columns against their right edge."""
 
 
 def show(runs: Path) -> None:
@@ -33,7 +35,10 @@ def show(runs: Path) -> None:
     rows = [COLUMNS, *(_columns(run) for run in found)]
     widths = [max(len(row[n]) for row in rows) for n in range(len(COLUMNS))]
     for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        cells = (
+            cell.rjust(width) if name in FIGURES else cell.ljust(width)
+            for name, cell, width in zip(COLUMNS, row, widths, strict=True)
+        )
         write("  ".join(cells).rstrip())
 
 
@@ -85,6 +90,7 @@ def _columns(run: RunSummary) -> tuple[str, ...]:
         f"{run.counts.done}/{run.counts.expected}",
         str(run.counts.missing),
         f"{usage.total:,}",
+        dollars(run.totals.dollars),
         _size(run.size),
         when.strftime("%Y-%m-%d %H:%M"),
     )
