@@ -1,13 +1,53 @@
-"""Screens whose list can be searched: words are typed, what has them stays."""
+"""Screens with a filter: words typed into its line leave what has them."""
 
 from textual.app import ComposeResult
 from textual.widgets import Input
 
-from fanout_tui.screens.base import Place, ScrollScreen
+from fanout_tui.screens.base import Place, RunScreen, ScrollScreen
 from fanout_tui.widgets.lines import Block
 
 
-class FindScreen(ScrollScreen):
+class Finds(RunScreen):
+    """Has an `Input` called `filter`; subclasses say what its words do."""
+
+    def words(self) -> str:
+        """Return the words of the filter; empty: everything is listed."""
+        raise NotImplementedError
+
+    def find(self, words: str) -> None:
+        """List what has these words."""
+        raise NotImplementedError
+
+    @property
+    def typing(self) -> bool:
+        """Keys go into the filter."""
+        return bool(self.query_one("#filter", Input).display)
+
+    def action_filter(self) -> None:
+        """Open the filter."""
+        field = self.query_one("#filter", Input)
+        field.display = True
+        field.value = self.words()
+        # At once: what is typed next belongs there.
+        self.set_focus(field)
+
+    def close_filter(self) -> None:
+        """Give the keys back to the list."""
+        self.query_one("#filter", Input).display = False
+        self.set_focus(None)
+        self.fanout.draw()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter as it is typed; what comes after it was closed is late."""
+        if self.typing:
+            self.find(event.value)
+
+    def on_input_submitted(self) -> None:
+        """Keep the filter."""
+        self.close_filter()
+
+
+class FindScreen(Finds, ScrollScreen):
     """Head, list, the line that takes the words, footer."""
 
     PLACEHOLDER = "filter"
@@ -23,33 +63,22 @@ class FindScreen(ScrollScreen):
         yield Input(id="filter", placeholder=self.PLACEHOLDER)
         yield Block(id="footer")
 
-    def action_filter(self) -> None:
-        """Open the filter."""
-        field = self.query_one("#filter", Input)
-        field.display = True
-        field.value = self._place.filter
-        # At once: what is typed next belongs there.
-        self.set_focus(field)
+    def words(self) -> str:
+        """Return what is kept of where one is."""
+        return self._place.filter
 
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Filter as it is typed."""
-        self._place.filter = event.value
-        self.fanout.draw()
-
-    def on_input_submitted(self) -> None:
-        """Keep the filter and give the keys back to the list."""
-        self.query_one("#filter", Input).display = False
-        self.set_focus(None)
+    def find(self, words: str) -> None:
+        """List what has these words."""
+        self._place.filter = words
         self.fanout.draw()
 
     def action_back(self) -> None:
-        """Clear the filter; without one, back to the rows."""
-        field = self.query_one("#filter", Input)
-        if not field.display and not self._place.filter:
+        """Clear the filter; without one, back to where one came from."""
+        if self.typing or self._place.filter:
+            self._place.filter = ""
+            self.close_filter()
+        else:
             self.leave()
-            return
-        field.value = self._place.filter = ""
-        self.on_input_submitted()
 
     def leave(self) -> None:
         """Back to where one came from."""

@@ -9,7 +9,8 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
 from fanout.words.model import Row
-from fanout_tui.screens.base import FILTER_CSS, RunScreen, bindings_for
+from fanout_tui.screens.base import FILTER_CSS, bindings_for
+from fanout_tui.screens.finding import Finds
 from fanout_tui.text import plural
 from fanout_tui.view.banner import banner_lines
 from fanout_tui.view.gauges import gauge_lines, pool_title, shown_pool
@@ -33,7 +34,7 @@ LOW = 16
 TAIL_LINES = 6
 
 
-class MainScreen(RunScreen):
+class MainScreen(Finds):
     """Top lines, gauges, the sentence, the rows."""
 
     KIND = "main"
@@ -266,33 +267,19 @@ class MainScreen(RunScreen):
         self.fanout.reorder()
         self.fanout.draw()
 
-    def action_filter(self) -> None:
-        """Open the filter."""
-        field = self.query_one("#filter", Input)
-        field.display = True
-        field.value = self.picking.listing.filter
-        # At once: what is typed next belongs there.
-        self.set_focus(field)
+    def words(self) -> str:
+        """Return the words of the filter."""
+        return self.picking.listing.filter
 
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Filter as it is typed."""
+    def find(self, words: str) -> None:
+        """List the rows that have these words."""
         was = self.picking.listing
-        self._list(Listing(was.sort, was.reverse, event.value, was.statuses))
-
-    def on_input_submitted(self) -> None:
-        """Keep the filter and give the keys back to the rows."""
-        self._close_filter()
-
-    def _close_filter(self) -> None:
-        self.query_one("#filter", Input).display = False
-        self.set_focus(None)
-        self.fanout.draw()
+        self._list(Listing(was.sort, was.reverse, words, was.statuses))
 
     def action_back(self) -> None:
         """Close the filter and show all rows again."""
-        field = self.query_one("#filter", Input)
-        if field.display:
-            self._close_filter()
+        if self.typing:
+            self.close_filter()
         was = self.picking.listing
         self._list(Listing(was.sort, was.reverse))
 
