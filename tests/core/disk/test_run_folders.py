@@ -198,7 +198,10 @@ def test_the_lock_dies_with_its_holder(tmp_path: Path) -> None:
     RunLock(folder, now=NOW).release()
 
 
-def test_of_many_that_race_exactly_one_writes(tmp_path: Path) -> None:
+def test_of_many_that_race_exactly_one_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fanout.disk.lock.PAUSE_SECONDS", 0.001)
     folder = make(tmp_path)
     for _ in range(200):
         won: list[RunLock] = []
