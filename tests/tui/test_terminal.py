@@ -47,7 +47,11 @@ folder = os.environ.get("FOLDER", "/nonexistent")
 made = replace(made, run=replace(made.run, folder=folder))
 handle = SceneHandle(made)
 
-class Failing(FanoutApp):
+class Printing(FanoutApp):
+    def on_mount(self):
+        threading.Thread(target=work).start()
+
+class Failing(Printing):
     def tick(self):
         raise KeyError("broken on purpose")
 
@@ -63,8 +67,7 @@ def work():
     os.write(1, b"raw by the script\\n")
 
 signal.signal(signal.SIGTERM, stop)
-threading.Timer(0.3, work).start()
-make = Failing if os.environ.get("FAIL") else FanoutApp
+make = Failing if os.environ.get("FAIL") else Printing
 started = time.monotonic()
 left = run_screen(handle, clock=lambda: NOW, make=make)
 print("LEFT", left, [c.text for c in handle.sent if hasattr(c, "text")])
@@ -320,3 +323,25 @@ with Stdio(handle.send) as stdio:
     for _ in range(2):
         os.kill(os.getpid(), signal.SIGCONT)
 """
+
+
+ANSWERED = b"\x1b[?62;22c\x1b]11;rgb:1e1e/1e1e/1e1e\x07\x1b[0n\x1bP>|some 1.0\x1b\\"
+
+
+def test_answers_of_the_terminal_and_bytes_of_no_alphabet_do_nothing(
+    start: Start,
+) -> None:
+    """They were asked for by what ran before; and the next key still works."""
+    terminal = start(SCREEN)
+    terminal.read_until(b"bottleneck")
+    terminal.settle()
+    terminal.output = b""
+    terminal.type(ANSWERED + b"\xff\xe9")
+    terminal.settle()
+    terminal.type(b"q")
+    terminal.read_until(b"leave the run?")
+    terminal.type(b"b")
+    output = terminal.read_until(b"END\r\n")
+    assert b"LEFT plain" in output
+    assert b"SENT []" in output
+    assert terminal.wait() == 0
