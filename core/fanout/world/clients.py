@@ -243,12 +243,12 @@ class Clients:
     def _ask_in_turn(self, line: ClientLine, message: ClientCame) -> None:
         """Ask once the row may spend, if the script still waits for it then."""
 
-        def go() -> None:
+        def go(_: RowId) -> None:
             if line.busy is message and self._rows.is_open(line.row):
                 self._ask(line, message.order)
 
         if self._waves.admits(line.row, go):
-            go()
+            go(line.row)
 
     def _ask(self, line: ClientLine, order: ClientOrder) -> None:
         known = self._histories.look_up(order.body)

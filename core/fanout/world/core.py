@@ -132,6 +132,10 @@ class Core:
         self._inbox.append(message)
         self._wake.set()
 
+    def turn_again(self) -> None:
+        """Have the engine's next turn at once, for what is left of this one."""
+        self._wake.set()
+
     def drain(self, upto: tuple[type, ...]) -> list[object]:
         """Take what lies in the inbox, the first message of types `upto` as the last.
 

@@ -56,7 +56,7 @@ SCRIPTS = frozenset(
     }
 )
 """What only a script asks for."""
-LONG = (said.ExpectCame, said.AgentsCame)
+LONG = (said.ExpectCame, said.AgentsCame, said.LookedUp)
 """What takes its time: one of these a turn of the loop."""
 NOTE_MAX = 20_000
 """Characters of one log line."""

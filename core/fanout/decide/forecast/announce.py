@@ -13,6 +13,8 @@ from fanout.words.model import RowId
 WORTH_SAYING = 0.1
 """Share of what was said before."""
 
+_NEW = (False, "")
+
 
 class Announcer:
     """Sums waves up; one for each life."""
@@ -42,7 +44,7 @@ class Announcer:
             self.tally.reused += 1
             self._all.reused += 1
             return
-        self._causes[row] = (kept, again)
+        self._causes[row] = (kept, again) if kept or again else _NEW
         self._count(kept, again, 1)
 
     def withdrawn(self, row: RowId) -> None:

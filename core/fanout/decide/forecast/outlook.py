@@ -259,7 +259,8 @@ class Outlook:
                 self.ahead[row] = None
 
     def _scheduled(self, event: RowScheduled) -> None:
-        self.ahead.pop(event.row, None)
+        if self.ahead.pop(event.row, 0) is None and not self.ahead:
+            self.ahead.clear()  # a dict keeps its room for what it once held
         self._take(event.row)
         spec = event.spec
         name = Name(event.row.phase, spec.model)

@@ -77,6 +77,7 @@ class Agents:
         self._waves = waves
         self._budgets = budgets
         self.stopping = self._stopping = stopping
+        self._go_on_later = self.advance  # one for all that wait
 
     # -- orders ------------------------------------------------------------
 
@@ -216,7 +217,7 @@ class Agents:
         row = work.order.row
         if text := self._too_long(work):
             self._fail(work, MissingKind.TIMEOUT, text)
-        elif self._waves.admits(row, lambda: self.advance(row)):
+        elif self._waves.admits(row, self._go_on_later):
             self._spend(work, step)
 
     def _too_long(self, work: Work) -> str:

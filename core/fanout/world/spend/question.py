@@ -31,7 +31,7 @@ class Question:
         self._allowance = Allowance(planning.budget, self._before)
         self._numbers = 0
         self._confirmed = False
-        self._waiting: dict[RowId, Callable[[], None]] = {}
+        self._waiting: dict[RowId, Callable[[RowId], None]] = {}
         self._asking: Asking | None = None
         self._shown: dict[int, tuple[Amount, Forecast]] = {}
         """What each open question was about."""
@@ -45,7 +45,7 @@ class Question:
         """The question that is open; None once the run is being stopped."""
         return None if self._core.state.stop is not None else self._asking
 
-    def holds(self, wave: dict[RowId, Callable[[], None]], left: Forecast) -> bool:
+    def holds(self, wave: dict[RowId, Callable[[RowId], None]], left: Forecast) -> bool:
         """Whether these rows wait for an answer; else they may go.
 
         `left` is all that is left to do, theirs included.
@@ -89,7 +89,7 @@ class Question:
         text = f"{agents} expected to take {figures(left)}"
         self.stop(Stop("drain", UNASKED, f"{text}: nobody is there to be asked"))
 
-    def answered(self, message: Answer) -> dict[RowId, Callable[[], None]]:
+    def answered(self, message: Answer) -> dict[RowId, Callable[[RowId], None]]:
         """Take an answer; returns the rows that may go."""
         shown = self._shown.get(message.number)
         if self.asking is None or shown is None:

@@ -10,6 +10,7 @@ two threads. A script that cannot be asked, or that computes on, is not waited f
 longer than `patience`.
 """
 
+from collections import deque
 from collections.abc import Callable, Mapping
 
 from fanout.decide.forecast.announce import Announcer
@@ -28,10 +29,13 @@ from fanout.world.spend.counting import Counting
 from fanout.world.spend.planning import DRY, DRY_SECONDS, Known, Planning
 from fanout.world.spend.question import Question
 
-Parked = dict[RowId, Callable[[], None]]
+Go = Callable[[RowId], None]
+Parked = dict[RowId, Go]
 """Rows that wait, and how each goes on."""
 
 TOLD = "as the service says"
+RELEASED_A_TURN = 300
+"""The engine reads answers and takes keys between them."""
 PATIENCE_MAX = 5
 """A script that asks for more and more holds its first row up for so many times
 its patience."""
@@ -63,6 +67,10 @@ class Waves:
         self._again: dict[RowId, RunsAgain] = {}
         """Of rows that may yet be not selected."""
         self._parked: Parked = {}
+        self._going: Parked = {}
+        """Rows that may go, and have not had their turn."""
+        self._line: deque[RowId] = deque()
+        """They, in order, and some that need no turn any more."""
         self._looking = 0
         self._stirs = 0
         self._stirred_at = 0.0
@@ -116,10 +124,13 @@ class Waves:
 
     # -- what goes ---------------------------------------------------------
 
-    def admits(self, row: RowId, go: Callable[[], None]) -> bool:
+    def admits(self, row: RowId, go: Go) -> bool:
         """Whether the row may spend; else it is parked, and `go` called later."""
         if row in self._released:
             return True
+        if row in self._going:
+            self._going[row] = go
+            return False
         if not self._parked:
             self._parked_at = self._core.clock.now()
         self._parked[row] = go
@@ -129,6 +140,8 @@ class Waves:
         """A row that was reopened by hand needs no wave, and is selected by that."""
         self._released.add(row)
         self._refused.discard(row)
+        self._parked.pop(row, None)
+        self._going.pop(row, None)
 
     def selects(self, row: RowId) -> bool:
         """Whether the row may be reopened with all others."""
@@ -136,6 +149,7 @@ class Waves:
 
     def settle(self) -> None:
         """Close the wave if all of it is here; called after every batch."""
+        self._go_on()
         if not self._parked and not self._announcer.unsaid:
             return
         if self._looking or not self._told() or not self._is_quiet():
@@ -187,9 +201,20 @@ class Waves:
         self._go(self._question.answered(message))
 
     def _go(self, rows: Parked) -> None:
-        self._released.update(rows)
-        for go in rows.values():
-            go()
+        """Let these rows go; many do so over several turns of the loop."""
+        self._going.update(rows)
+        self._line.extend(rows)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        for _ in range(min(RELEASED_A_TURN, len(self._line))):
+            row = self._line.popleft()
+            go = self._going.pop(row, None)
+            if go is not None:
+                self._released.add(row)
+                go(row)
+        if self._line:
+            self._core.turn_again()
 
     def _stay(self, parked: Parked, whole: Forecast) -> None:
         """Send nothing; end once the script has had time for more to ask."""
