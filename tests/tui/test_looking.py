@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -292,17 +291,18 @@ async def test_a_watched_screen_stays_when_the_run_has_ended() -> None:
 # The command.
 
 
-@pytest.fixture
-def ran(tmp_path: Path) -> Iterator[Path]:
-    """The folder of runs of a small run that has ended."""
-    script = tmp_path / "three.py"
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of runs of a small run that has ended; nothing here changes it."""
+    folder = tmp_path_factory.mktemp("ran")
+    script = folder / "three.py"
     script.write_text(
         "import fanout\n"
         "async def main():\n"
         "    await fanout.parallel(fanout.agent(f'Say {n}.', key=f'part-{n}')"
         " for n in range(3))\n"
     )
-    runs = tmp_path / "runs"
+    runs = folder / "runs"
     command(["--simulate", "--profile", "demo", "--no-tui", "--run-dir", str(runs), str(script)])  # fmt: skip
     return runs
 
