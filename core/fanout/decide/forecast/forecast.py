@@ -184,6 +184,9 @@ def _usual_size(sample: Sample, group: Group) -> float:
 
 def _of_one(outlook: Outlook, sample: Sample, group: Group, one: Going) -> list[Range]:
     """What one agent will use from its beginning to its end."""
+    if group.kind.tools and sample.count >= FEW:
+        # Then nothing hangs on what it was given, which takes longer to say.
+        return [sample.of(use, 1, one.size) for use in Use]
     alone = Group(group.kind, group.pool)
     alone.count(one, 1)
     given = tokens_of(outlook, one.name, alone, 1, one.size)
