@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from fanout.decide.admission.account import Account
@@ -14,6 +15,8 @@ from fanout.words.outcome import Answered, Outcome
 
 GOES_ON = frozenset({"tool_use", "pause_turn"})
 """Stop reasons after which the conversation has another call."""
+
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 class Sender(Protocol):
@@ -60,9 +63,9 @@ class Request:
     prefix: str | None = None
     """Names the prompt prefix it shares with others; None where none is cached."""
     path: str = "/v1/messages"
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)
     sink: Callable[[bytes], None] | None = None
-    tries: Tries = field(default_factory=Tries)
+    tries: Tries = Tries()
     need: Need | None = None
     live: bool = False
     """Somebody has read a part of the stream: it cannot be begun again."""

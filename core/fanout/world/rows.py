@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fanout.decide.conversation import Conversation, text_of
+from fanout.decide.conversation import Conversation, request, text_of
 from fanout.words.budgets import Budget
 from fanout.words.events import (
     PhaseEntered,
@@ -60,6 +60,10 @@ class Work:
     def opening(self) -> Mapping[str, Any]:
         """What its first request is made of."""
         return self.conversation.opening
+
+    def body(self) -> dict[str, Any]:
+        """Return the body of its next call."""
+        return request(self.conversation)
 
     def begin(self) -> int:
         """A new step begins; results of earlier ones count no more."""

@@ -77,7 +77,9 @@ class Agents:
         self._waves = waves
         self._budgets = budgets
         self.stopping = self._stopping = stopping
-        self._go_on_later = self.advance  # one for all that wait
+        # Bound once, for all that wait.
+        self._go_on_later = self.advance
+        self._on_answer, self._on_final = self._answered, self._failed
 
     # -- orders ------------------------------------------------------------
 
@@ -241,7 +243,7 @@ class Agents:
 
     def _ask(self, work: Work) -> None:
         self._lanes.ask(
-            request_of(work, on_answer=self._answered, on_final=self._failed)
+            request_of(work, on_answer=self._on_answer, on_final=self._on_final)
         )
 
     def _answered(self, asked: Request, outcome: Answered, seq: int) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from fanout.decide.caching import prefix_of
-from fanout.decide.conversation import last_usage, max_tokens_of, new_bytes, request
+from fanout.decide.conversation import last_usage, max_tokens_of, new_bytes
 from fanout.words.model import MissingKind
 from fanout.words.outcome import Answered, Outcome
 from fanout.world.request import Request
@@ -31,7 +31,7 @@ def request_of(
         model=work.spec.model,
         pool=work.spec.pool,
         turn=conversation.turns + 1,
-        body=lambda: request(work.conversation),
+        body=work.body,
         new_bytes=new_bytes(conversation),
         known_input=known,
         cached=seen,
