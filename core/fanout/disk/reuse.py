@@ -152,17 +152,19 @@ def find_reusable(
     simulated: bool,
     current: Path | None = None,
     own: bool = False,
+    begun: Path | None = None,
 ) -> Reuse:
     """Read the journals of a script's runs and return what they hold.
 
     `current` is the folder of the run that is gone on with, if there is one; with
-    `own`, nothing but that serves a row.
+    `own`, nothing but that serves a row. `begun` is that of a run that has only
+    begun: there is nothing of earlier lives in it.
     """
     folders = []
     elsewhere: Counter[str] = Counter()
     for folder in run_folders(runs):
         manifest = read_manifest(folder)
-        if manifest is None or folder == current:
+        if manifest is None or folder in {current, begun}:
             continue
         same = (manifest.script, manifest.endpoint, manifest.simulated)
         if same == (script, endpoint, simulated):

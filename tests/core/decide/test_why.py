@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fanout.decide.admission.why import why
+from fanout.decide.admission.why import _Index, why
 from fanout.words.model import Cause, Row, RowId, RowSpec, Status, Wait
 from fanout.words.snapshot import Counts, Gate, Live, RunInfo, Snapshot
 
@@ -118,3 +118,14 @@ def test_outside_any_line_the_run_or_the_row_says_why() -> None:
 
 def test_what_has_ended_waits_for_nothing() -> None:
     assert why(shot(), a_row("a", Status.DONE)) is None
+
+
+def test_only_the_newest_line_of_a_pool_is_held() -> None:
+    index = _Index()
+    for key in "abcdef":
+        line = (RowId("p", key), RowId("p", "z"))
+        places = index.places(replace(TOKENS, waiting=line))
+        assert places == {line[0]: 0, line[1]: 1}
+        assert index.places(replace(TOKENS, waiting=line)) is places
+    index.places(replace(TOKENS, pool="other"))
+    assert list(index._lines) == ["m", "other"]

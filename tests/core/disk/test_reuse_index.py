@@ -143,6 +143,16 @@ def index(tmp_path: Path) -> Callable[..., Reuse]:
     return find
 
 
+def test_a_run_that_has_only_begun_serves_no_row_of_its_own(
+    tmp_path: Path, index: Callable[..., Reuse]
+) -> None:
+    Told(tmp_path, "aaaa").done("a", 1, "1:a")
+    begun = Told(tmp_path, "bbbb").done("b", 2, "1:b")
+    reuse = index(begun=begun.folder)
+    assert reuse.results == 1
+    assert values(reuse, ("1:a", "a"), ("1:b", "b")) == [1, None]
+
+
 def values(reuse: Reuse, *asked: tuple[str, str]) -> list[object]:
     taken = (reuse.take(mark, key) for mark, key in asked)
     return [None if one is None else one.load_value() for one in taken]
