@@ -19,6 +19,7 @@ from fanout.words.snapshot import CRASHED, Snapshot
 from fanout_tui.bridge import Player, RunHandle, Viewing
 from fanout_tui.crash import keep_traceback
 from fanout_tui.guard import install_guard
+from fanout_tui.holding import Holding
 from fanout_tui.keys import LIVE
 from fanout_tui.palette import commands
 from fanout_tui.screens.agent import AgentScreen
@@ -102,6 +103,7 @@ class FanoutApp(KeyTaking):
         self._next_eta = 0.0
         self._frozen = False
         self._eta: float | None = None
+        self.holding = Holding(self, terminal)
         self._viewing = viewing
         self._painted = painted
         self.steer = Steering(self, viewing, player)
@@ -146,7 +148,7 @@ class FanoutApp(KeyTaking):
         if self.said is not None and now >= self._said_until:
             self.said = None
             fresh = True
-        if self._leave_when_over(over=over):
+        if not self._may_draw(over=over):
             return
         if newest is None or (over and not fresh):
             if newest is None or now >= self._next_slow:
@@ -177,6 +179,13 @@ class FanoutApp(KeyTaking):
             self._frozen = True
             _freeze_heap()
 
+    def _may_draw(self, *, over: bool) -> bool:
+        """Not when it leaves, nor on a terminal that does not read."""
+        left = self._leave_when_over(over=over)
+        if held := not left and self.holding.is_on():
+            self.handle.ask()
+        return not (left or held)
+
     def _leave_when_over(self, *, over: bool) -> bool:
         """Close once the run has ended, where somebody asked for it."""
         end = self.snapshot.end if self.snapshot else None
@@ -189,9 +198,8 @@ class FanoutApp(KeyTaking):
         signalled = end is not None and end.exit_code in SIGNAL_EXITS
         # A live run's engine lingers for the screen; who ended it ends that too.
         closed = self._viewing is None and self.handle.finished()
-        if closed and self.snapshot is not None and self.snapshot.state == CRASHED:
-            # Whoever comes back to the terminal is to find what has happened.
-            closed = False
+        # Whoever comes back to the terminal is to find what has happened.
+        closed &= self.snapshot is None or self.snapshot.state != CRASHED
         if not (self.leaving or signalled or self._exit_when_done or closed):
             return False
         self.leave(self.leaving or ("signal" if signalled else "done"))

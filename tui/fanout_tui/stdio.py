@@ -14,6 +14,7 @@ import threading
 from array import array
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from types import TracebackType
 from typing import Any, Self
 
@@ -28,13 +29,30 @@ LINE_MAX = 20_000
 DRAIN_S = 0.3
 """How long the end waits for output that is still in the pipe."""
 
+WAIT_MS = 100
+STALL_WAITS = 5
+"""A terminal that has not read for so often that long is not drawn on meanwhile."""
+BEHIND_MAX = 64_000
+"""Nor is one that has so many characters still to read."""
+RESTORE_WAITS = 10
+"""How often that long the end waits for a terminal that does not read."""
+CHUNK, CHUNK_BLOCKING = 65_536, 256
+"""Bytes of one write. One to a shared descriptor waits if they do not fit."""
+
+POP = "\x1b[23;2t"
+"""Brings back the title there was."""
+
 RESET = (
     "\x1b[<u"
     "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l"
     "\x1b[?2004l\x1b[?1004l\x1b[?2048l\x1b[?2026l\x1b[?7h\x1b[0m"
-    "\x1b[?1049l\x1b[?25h\x1b[23;2t"
+    "\x1b[?1049l\x1b[?25h" + POP
 )
 """Everything a screen may have switched on, off."""
+
+
+_owed: list["Terminal"] = []
+"""Terminals that did not read when they were to be restored."""
 
 
 class Terminal:
@@ -45,6 +63,10 @@ class Terminal:
         self.sink = sink
         self.clean = True
         """False while the screen has the terminal."""
+        self._own = _open_again(sink)
+        self._waits = 0
+        self.behind = 0
+        """Characters that are on their way to it."""
         try:
             self._attributes: list[Any] | None = termios.tcgetattr(source)
         except termios.error:
@@ -65,20 +87,72 @@ class Terminal:
         watch.register(self.sink, 0)
         return bool(watch.poll(0))
 
+    @property
+    def stalled(self) -> bool:
+        """It does not read: what has been drawn last is not seen yet."""
+        return self._waits >= STALL_WAITS or self.behind > BEHIND_MAX
+
+    def send(self, data: bytes, given_up: Callable[[], bool]) -> bool:
+        """Write it as fast as it is read; False: the rest was not, for good."""
+        sink, most = self._own, CHUNK
+        if sink is None:
+            sink, most = self.sink, CHUNK_BLOCKING
+        room = select.poll()
+        room.register(sink, select.POLLOUT)
+        while data and not given_up():
+            if not room.poll(WAIT_MS):
+                self._waits += 1
+                continue
+            self._waits = 0
+            try:
+                data = data[os.write(sink, data[:most]) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                break
+        self._waits = 0
+        return not data
+
     def restore(self) -> None:
         """Give it back; does nothing when that was done already."""
         if self.clean:
             return
         self.clean = True
-        try:
-            os.write(self.sink, RESET.encode())
-        except OSError:
-            return
+        waits = count()
+        if not self.send(RESET.encode(), lambda: next(waits) > RESTORE_WAITS):
+            _owed.append(self)
         if self._attributes is not None:
-            try:
+            with suppress(termios.error):
                 termios.tcsetattr(self.source, termios.TCSANOW, self._attributes)
-            except termios.error:
-                return
+
+    def close(self) -> None:
+        """Let go of what is its own, unless that is needed still."""
+        if self._own is not None and self not in _owed:
+            os.close(self._own)
+            self._own = None
+
+
+def give_back() -> None:
+    """Restore a terminal that would not read before; for whoever writes there next.
+
+    It waits as long as what is to be written would have to wait.
+    """
+    while _owed:
+        terminal = _owed.pop()
+        terminal.send(RESET.encode(), lambda: False)
+        terminal.close()
+
+
+def _open_again(sink: int) -> int | None:
+    """The terminal by a descriptor that is shared with nobody, and never waits.
+
+    To make one that is shared so would change it for the shell, too; and others may.
+    """
+    flags = os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        return os.open(os.ttyname(sink), flags)
+    except OSError:
+        return None
 
 
 class Stdio:
@@ -137,6 +211,7 @@ class Stdio:
         trace: TracebackType | None,
     ) -> None:
         self.terminal.restore()
+        self.terminal.close()
         _flush()
         self._source = -1
         for number, saved in enumerate(self._saved):

@@ -9,6 +9,7 @@ from typing import TextIO
 from fanout.decide.ending import SIGNALS
 from fanout.words.clean import clean
 from fanout.words.hiding import redact
+from fanout_tui.stdio import give_back
 
 _own: list[tuple[TextIO, TextIO]] = []
 """Where our words go while a script has stdout and stderr for itself."""
@@ -33,6 +34,7 @@ def write(text: str) -> None:
 
 def write_raw(text: str) -> None:
     """Put text on stdout byte for byte; it was made safe where it was made."""
+    give_back()
     with suppress(OSError, ValueError):
         if sys.stdout is not None:
             sys.stdout.buffer.write(text.encode("utf-8", "replace"))
@@ -95,6 +97,7 @@ def problem(message: str, hint: str = "") -> None:
 def _put(stream: TextIO | None, text: str) -> None:
     if stream is None:
         return
+    give_back()
     shown = "\n".join(clean(line) for line in redact(text).split("\n"))
     encoding = _encoding(stream)
     # A closed pipe or a terminal that is gone must not end a run.

@@ -1,7 +1,7 @@
 """Overlays: a question with its answers, and the help."""
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
 from textual.app import ComposeResult
@@ -16,6 +16,9 @@ from fanout_tui.view.help import help_lines
 from fanout_tui.view.questions import Question
 from fanout_tui.view.spans import Line, Span
 from fanout_tui.widgets.lines import Block, LineList
+
+if TYPE_CHECKING:
+    from fanout_tui.app import FanoutApp
 
 _BOX_CSS = """
 {name} {{ align: center middle; background: $background 40%; }}
@@ -107,7 +110,8 @@ class AskScreen(Overlay[str | None]):
 
     def take_key(self, event: events.Key) -> None:
         """An answer, or back."""
-        if event.time < self._open_from:
+        unseen = cast("FanoutApp", self.app).holding.unseen
+        if event.time < self._open_from or unseen:
             return
         if event.key in {"escape", "q"}:
             self.dismiss(None)
