@@ -1,21 +1,10 @@
 """The screen on a real pty: who may write, and how the terminal is given back."""
 
 import re
-import select
 import signal
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pytest
-
-from tui.terminal import Terminal
-
-Start = Callable[..., Terminal]
-
-ALT_ON, ALT_OFF = b"\x1b[?1049h", b"\x1b[?1049l"
-CURSOR_ON = b"\x1b[?25h"
-TITLE_BACK = b"\x1b[23;2t"
+from tui.screening import ALT_OFF, ALT_ON, CURSOR_ON, SCREEN, Start
 
 STDIO = """
 import os, subprocess, sys, termios
@@ -35,62 +24,6 @@ with Stdio(notes.append) as stdio:
 print("NOTES", [note.text for note in notes], repr(stdin), size)
 print("SAME", termios.tcgetattr(0) == before, os.isatty(0), os.isatty(1))
 """
-
-SCREEN = """
-import os, signal, sys, threading, time
-from fanout_tui.launch import run_screen, restore_terminal
-from fanout_tui.app import FanoutApp
-from fanout_tui.scenes.handle import SceneHandle
-from fanout_tui.scenes.rows import NOW
-from fanout_tui.scenes.states import SCENES
-from dataclasses import replace
-
-made = SCENES["running"]()
-folder = os.environ.get("FOLDER", "/nonexistent")
-made = replace(made, run=replace(made.run, folder=folder))
-handle = SceneHandle(made)
-
-class Printing(FanoutApp):
-    def on_mount(self):
-        threading.Thread(target=work).start()
-
-class Failing(Printing):
-    def tick(self):
-        raise KeyError("broken on purpose")
-
-def stop(number, frame):
-    os.write(2, b"handler\\n")
-    handle.snapshot = replace(
-        SCENES["finished"](), end=replace(SCENES["finished"]().end, exit_code=143)
-    )
-    handle.over = True
-
-def work():
-    print("printed by the script")
-    os.write(1, b"raw by the script\\n")
-
-signal.signal(signal.SIGTERM, stop)
-make = Failing if os.environ.get("FAIL") else Printing
-started = time.monotonic()
-left = run_screen(handle, clock=lambda: NOW, make=make)
-print("LEFT", left, [c.text for c in handle.sent if hasattr(c, "text")])
-print("SENT", [c for c in handle.sent if not hasattr(c, "text")])
-print("END")
-"""
-
-
-@pytest.fixture
-def start() -> Iterator[Start]:
-    """Starts programs on terminals, and ends them with the test."""
-    terminals: list[Terminal] = []
-
-    def begin(code: str, **env: str) -> Terminal:
-        terminals.append(Terminal(code, **env))
-        return terminals[-1]
-
-    yield begin
-    for terminal in terminals:
-        terminal.close()
 
 
 def test_whatever_is_written_becomes_a_log_line(start: Start) -> None:
@@ -347,117 +280,4 @@ def test_answers_of_the_terminal_and_bytes_of_no_alphabet_do_nothing(
     output = terminal.read_until(b"END\r\n")
     assert b"LEFT plain" in output
     assert b"SENT []" in output
-    assert terminal.wait() == 0
-
-
-def test_every_continuation_is_drawn_and_the_title_comes_back(start: Start) -> None:
-    """Also the second one, and the one behind a pager."""
-    terminal = start(SCREEN, PAGER="cat")
-    terminal.read_until(b"bottleneck")
-    for _ in range(3):
-        terminal.settle()
-        terminal.output = b""
-        terminal.signal(signal.SIGCONT)
-        terminal.read_until(b"bottleneck")
-    terminal.type(b"\r")
-    terminal.read_until(b"rate them lower")
-    terminal.type(b"o")
-    terminal.read_until(b"back from the pager")
-    terminal.settle()
-    terminal.output = b""
-    terminal.signal(signal.SIGCONT)
-    terminal.read_until(b"rate them lower")
-    terminal.type(b"\x1b")
-    terminal.settle()
-    terminal.type(b"q")
-    terminal.read_until(b"leave the run?")
-    terminal.type(b"b")
-    output = terminal.read_until(b"END\r\n")
-    assert output.count(TITLE_BACK) == 1
-    assert output.index(ALT_OFF) < output.index(TITLE_BACK) < output.index(b"LEFT")
-    assert terminal.wait() == 0
-
-
-def stall(terminal: Terminal, until: Callable[[], bool]) -> None:
-    """Read nothing, and scroll, until nothing more goes in and something holds."""
-    end = time.monotonic() + 20.0
-    while not until():
-        assert time.monotonic() < end, "it never came"
-        select.select([], [], [], 0.02)
-        if select.select([], [terminal.fd], [], 0)[1]:
-            terminal.type(b"Gg")
-
-
-TELLING = """
-told = os.environ["TOLD"]
-
-class Told(Printing):
-    def on_mount(self):
-        self.set_interval(0.05, self.look_at)
-
-    def look_at(self):
-        if self.holding.is_on():
-            open(told + ".held", "w").close()
-        if type(self.screen).__name__ == "AskScreen":
-            open(told + ".asks", "w").close()
-
-make = Told
-"""
-SAID = """
-open(told, "w").write(left)
-from fanout_tui.command.say import write
-write("LEFT " + left)
-write("SENT " + str(handle.sent))
-write("END")
-"""
-
-
-def telling() -> str:
-    """The screen, which tells in files how it stands; words go out as they should."""
-    whole = SCREEN[: SCREEN.index('print("LEFT"')]
-    return whole.replace("started =", TELLING + "started =") + SAID
-
-
-def test_a_terminal_that_does_not_read_holds_no_end_up(
-    start: Start, tmp_path: Path
-) -> None:
-    """The screen is left; when somebody reads again, the terminal is restored first."""
-    told = tmp_path / "told"
-    terminal = start(telling(), TOLD=str(told))
-    terminal.read_until(b"bottleneck")
-    terminal.settle()
-    stall(terminal, Path(f"{told}.held").exists)
-    terminal.signal(signal.SIGTERM)
-    stall(terminal, told.exists)
-    terminal.output = b""
-    output = terminal.read_until(b"END\r\n")
-    assert told.read_text() == "signal"
-    assert output.index(ALT_OFF) < output.index(b"LEFT")
-    assert CURSOR_ON in output
-    assert terminal.wait() == 0
-
-
-def test_a_terminal_that_reads_again_sees_the_newest_frame_and_was_not_answered(
-    start: Start, tmp_path: Path
-) -> None:
-    """What was typed meanwhile met a question that could not be seen."""
-    told = tmp_path / "told"
-    terminal = start(telling(), TOLD=str(told))
-    terminal.read_until(b"bottleneck")
-    terminal.settle()
-    stall(terminal, Path(f"{told}.held").exists)
-    terminal.type(b"x")
-    stall(terminal, Path(f"{told}.asks").exists)
-    terminal.type(b"y")
-    terminal.output = b""
-    terminal.read_until(b"cancel this row?")
-    terminal.settle()
-    assert len(terminal.output) < 200_000
-    terminal.type(b"n")
-    terminal.settle()
-    terminal.type(b"q")
-    terminal.read_until(b"leave the run?")
-    terminal.type(b"b")
-    output = terminal.read_until(b"END\r\n")
-    assert b"CancelRow" not in output
     assert terminal.wait() == 0

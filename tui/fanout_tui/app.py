@@ -29,7 +29,7 @@ from fanout_tui.screens.log import LogScreen
 from fanout_tui.screens.main import MainScreen
 from fanout_tui.screens.report import ReportScreen
 from fanout_tui.stdio import Terminal
-from fanout_tui.steering import Steering
+from fanout_tui.steering import SIGNAL_EXITS, Steering
 from fanout_tui.taking import KeyTaking
 from fanout_tui.theme import ANSI, DARK, THEMES
 from fanout_tui.title import Title
@@ -47,8 +47,6 @@ PAINT_S = 0.2
 """A frame that was drawn is on the terminal by then."""
 SAID_S = 4.0
 MANY_ROWS = 5_000
-SIGNAL_EXITS = frozenset({129, 130, 143})
-"""Exit codes after which nobody is there to read a finished screen."""
 
 
 class FanoutApp(KeyTaking):

@@ -8,12 +8,13 @@ empty. Textual's driver gets its own duplicates of the terminal.
 import fcntl
 import os
 import select
+import signal
 import sys
 import termios
 import threading
 from array import array
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import count
 from types import TracebackType
 from typing import Any, Self
@@ -113,6 +114,23 @@ class Terminal:
         self._waits = 0
         return not data
 
+    @contextmanager
+    def lent(self, group: int) -> Iterator[None]:
+        """What is typed is for this process group meanwhile, where it can be."""
+        own = os.getpgrp()
+        # To take it back is for one in the foreground, which this is not then.
+        before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        try:
+            with suppress(OSError):
+                os.tcsetpgrp(self.source, group)
+            yield
+        finally:
+            with suppress(OSError):
+                os.tcsetpgrp(self.source, own)
+            # One that was killed has left it as it needed it.
+            self._set_back()
+            signal.signal(signal.SIGTTOU, before)
+
     def restore(self) -> None:
         """Give it back; does nothing when that was done already."""
         if self.clean:
@@ -121,6 +139,9 @@ class Terminal:
         waits = count()
         if not self.send(RESET.encode(), lambda: next(waits) > RESTORE_WAITS):
             _owed.append(self)
+        self._set_back()
+
+    def _set_back(self) -> None:
         if self._attributes is not None:
             with suppress(termios.error):
                 termios.tcsetattr(self.source, termios.TCSANOW, self._attributes)

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from fanout_tui.app import FanoutApp
     from fanout_tui.bridge import Player, Viewing
 
+SIGNAL_EXITS = frozenset({129, 130, 143})
+"""Exit codes after which nobody is there to read a finished screen."""
 LOOKING = "this screen only looks on: nothing is changed"
 
 
@@ -278,6 +280,20 @@ class Steering:
             self._stop("now", "SIGINT")
         else:
             self._stop("drain", "SIGINT")
+
+    def called_away(self) -> bool:
+        """The run was ended from outside, or nobody is at the terminal any more."""
+        terminal, handle = self._app.terminal, self._app.handle
+        if terminal is not None and terminal.gone:
+            return True
+        if self._viewing is not None:
+            return False
+        handle.ask()
+        newest = handle.latest()
+        end = None if newest is None else newest.end
+        crashed = newest is not None and newest.state == CRASHED
+        signalled = end is not None and end.exit_code in SIGNAL_EXITS
+        return signalled or (handle.finished() and not crashed)
 
     def _nothing_to_stop(self) -> bool:
         snapshot = self._app.snapshot

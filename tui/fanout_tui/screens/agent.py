@@ -192,7 +192,8 @@ class AgentScreen(FindScreen):
     def action_pager(self) -> None:
         """All of the transcript in the user's pager."""
         text = transcript_text(self._entries or ())
-        failed = show_in_pager(self.app, self.fanout.terminal, text)
+        away = self.fanout.steer.called_away
+        failed = show_in_pager(self.app, self.fanout.terminal, text, away)
         self.fanout.say(failed or "back from the pager")
 
     def _shown(self) -> Row | None:
