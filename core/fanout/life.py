@@ -344,7 +344,7 @@ class Life:
             script=self.info.script,
             endpoint=access.endpoint,
             simulated=access.simulated,
-            current=place.folder if place.life > 1 else None,
+            current=place.folder if self.info.life > 1 else None,
             begun=place.folder,
             # What a fresh run ignores it may learn from.
             own=place.state.fresh,

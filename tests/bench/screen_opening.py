@@ -34,6 +34,8 @@ SIZE = (120, 40)
 TIMES = 3
 SECONDS_MAX = 120.0
 IDLE_SECONDS = 10.0
+BEGUN_SECONDS = 15.0
+"""By then all rows are asked for, forecast, and wait in line."""
 ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 LATELY = 100_000
 """Bytes: several frames."""
@@ -217,7 +219,7 @@ def live(folder: Path, rows: int) -> tuple[float, float, float]:
         run = opened(folder, "--simulate", "--fresh", "script.py", str(rows))
         shown = run.until(f"of {rows}".encode()) - began
         cpu = run.cpu
-        run.drain(3.0)
+        run.drain(BEGUN_SECONDS)
         found.append((shown, cpu, run.peak))
         run.close()
     return min(found)
