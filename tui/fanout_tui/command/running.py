@@ -207,8 +207,10 @@ def _show(
 def _say(handle: Handle, options: Options, clock: Clock, asker: Asker) -> None:
     """Tell in lines what happens, until the engine has ended."""
     output = output_of(clock.wall, json=options.json)
-    trouble = ("", "")
+    trouble, wanted = ("", ""), False
     while not handle.finished():
+        # Whoever asks is told how it stands then, not how it stood before.
+        wanted = handle.take_dump_request() or wanted
         handle.ask()
         handle.wait(POLL_SECONDS)
         snapshot = handle.latest()
@@ -216,8 +218,9 @@ def _say(handle: Handle, options: Options, clock: Clock, asker: Asker) -> None:
             output.update(snapshot)
             trouble = _say_of_trouble(trouble, snapshot)
             asker.look(snapshot)
-            if handle.take_dump_request():
+            if wanted:
                 output.every_wait(snapshot)
+                wanted = False
     last = handle.latest()
     if last is not None:
         output.close(last)
