@@ -191,6 +191,9 @@ class Looking:
         self.word = word
         self.told: list[str] = []
 
+    def called_off(self) -> bool:
+        return False
+
     def note(self) -> str:
         return "WATCHING" if self.word == WATCH else "REPLAY 2x 1:20/4:10"
 

@@ -129,7 +129,7 @@ class FanoutApp(KeyTaking):
 
     def tick(self) -> None:
         """Take the newest snapshot, draw it, ask for the next."""
-        if self.terminal is not None and self.terminal.gone:
+        if self.steer.nobody_looks():
             self.leave("signal")
             return
         newest = self.handle.latest()
@@ -193,9 +193,11 @@ class FanoutApp(KeyTaking):
             return True
         if end is None and not (over and self.handle.finished()):
             return False
-        signalled = end is not None and end.exit_code in SIGNAL_EXITS
         # A live run's engine lingers for the screen; who ended it ends that too.
-        closed = self._viewing is None and self.handle.finished()
+        # Whoever looks at one that has ended long since wants to see it.
+        live = self._viewing is None
+        signalled = live and end is not None and end.exit_code in SIGNAL_EXITS
+        closed = live and self.handle.finished()
         # Whoever comes back to the terminal is to find what has happened.
         closed &= self.snapshot is None or self.snapshot.state != CRASHED
         if not (self.leaving or signalled or self._exit_when_done or closed):

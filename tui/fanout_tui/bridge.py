@@ -57,6 +57,9 @@ class Viewing(Protocol):
     def now(self) -> float:
         """The wall-clock second of the run that is shown."""
 
+    def called_off(self) -> bool:
+        """Whether a signal has asked this process to end."""
+
 
 class Player(Protocol):
     """What steers a replay; each says what it did."""

@@ -281,13 +281,17 @@ class Steering:
         else:
             self._stop("drain", "SIGINT")
 
+    def nobody_looks(self) -> bool:
+        """The terminal is gone, or whoever only looks was asked to end."""
+        terminal, viewing = self._app.terminal, self._viewing
+        gone = terminal is not None and terminal.gone
+        return gone or (viewing is not None and viewing.called_off())
+
     def called_away(self) -> bool:
-        """The run was ended from outside, or nobody is at the terminal any more."""
-        terminal, handle = self._app.terminal, self._app.handle
-        if terminal is not None and terminal.gone:
-            return True
-        if self._viewing is not None:
-            return False
+        """The run was ended from outside, or nobody looks any more."""
+        handle = self._app.handle
+        if self._viewing is not None or self.nobody_looks():
+            return self.nobody_looks()
         handle.ask()
         newest = handle.latest()
         end = None if newest is None else newest.end

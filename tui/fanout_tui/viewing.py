@@ -33,6 +33,8 @@ class _Thread:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._newest: Snapshot | None = None
+        self.signal = ""
+        """The signal that has asked this process to end."""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
 
@@ -44,6 +46,10 @@ class _Thread:
         """Read no more."""
         self._stop.set()
         self._thread.join(timeout=5)
+
+    def called_off(self) -> bool:
+        """Whether a signal has asked this process to end."""
+        return bool(self.signal)
 
     def latest(self) -> Snapshot | None:
         """The newest snapshot."""

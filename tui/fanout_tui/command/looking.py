@@ -1,16 +1,20 @@
 """`watch` and `replay`: a run on the same screen, read from its folder alone."""
 
+import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
-from fanout.decide.ending import COMPLETE, INCOMPLETE
+from fanout.decide.ending import COMPLETE, INCOMPLETE, SIGNALS
 from fanout.disk.rundir import read_manifest
 from fanout.errors import UsageError
 from fanout.words.snapshot import Snapshot
 from fanout.world.clock import SystemClock
 from fanout_tui.command.lines import output_of
 from fanout_tui.command.running import on_a_terminal
+from fanout_tui.command.signals import ENDING
 from fanout_tui.viewing import Replayed, Watched
 
 POLL_SECONDS = 0.2
@@ -42,6 +46,8 @@ def watch(
     finally:
         run.close()
     last = run.latest()
+    if run.signal:
+        return SIGNALS[run.signal]
     return _code(last) if run.finished() and last is not None else COMPLETE
 
 
@@ -59,7 +65,7 @@ def replay(folder: Path, environ: Mapping[str, str], *, ascii: bool) -> int:  # 
         _show(run, environ, ascii=ascii)
     finally:
         run.close()
-    return COMPLETE
+    return SIGNALS.get(run.signal, COMPLETE)
 
 
 def _check(folder: Path) -> None:
@@ -91,15 +97,31 @@ def _show(
     from fanout_tui.launch import run_screen  # noqa: PLC0415
     from fanout_tui.theme import theme_of  # noqa: PLC0415
 
-    run_screen(
-        run,
-        clock=SystemClock().awake,
-        ascii=ascii,
-        no_color=bool(environ.get("NO_COLOR")),
-        theme=theme_of("auto", environ),
-        viewing=run,
-        player=run if isinstance(run, Replayed) else None,
-    )
+    with _signals_close(run):
+        run_screen(
+            run,
+            clock=SystemClock().awake,
+            ascii=ascii,
+            no_color=bool(environ.get("NO_COLOR")),
+            theme=theme_of("auto", environ),
+            viewing=run,
+            player=run if isinstance(run, Replayed) else None,
+        )
+
+
+@contextmanager
+def _signals_close(run: Watched | Replayed) -> Iterator[None]:
+    """A signal closes the screen, which gives the terminal back; then it counts."""
+
+    def called_off(number: int, _frame: FrameType | None) -> None:
+        run.signal = signal.Signals(number).name
+
+    before = {number: signal.signal(number, called_off) for number in ENDING}
+    try:
+        yield
+    finally:
+        for number, was in before.items():
+            signal.signal(number, was)
 
 
 def _say(run: Watched, *, json: bool) -> None:
