@@ -67,6 +67,9 @@ def test_a_budget_bounds_what_a_run_comes_to() -> None:
     assert fresh(small).covers(NONE, left(9e9, 9e3))
     large = Budget(tokens=9_000_000)
     assert not fresh(large).covers(NONE, left(9e9, 1.0))
+    # What a ceiling of tokens leaves undone costs nothing.
+    assert fresh(Budget(tokens=1_000)).covers(NONE, left(4e6, 2_000 * DOLLARS))
+    assert not fresh(Budget(tokens=1_000)).covers(NONE, left(4e6, 5_000 * DOLLARS))
     # Earlier lives have used most of it.
     used = Amount(tokens=8_000_000, dollars=None)
     assert fresh(large, used).covers(NONE, left(9e9, 1.0))

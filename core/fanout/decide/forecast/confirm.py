@@ -59,12 +59,15 @@ class Allowance:
 
     def _amount(self, spent: Amount, left: Forecast, end: str) -> Amount:
         """What the life comes to."""
-        tokens = spent.tokens + getattr(left.tokens.total, end)
+        more, most = getattr(left.tokens.total, end), self._most.tokens
+        tokens = spent.tokens + more
         dollars = None
         if spent.dollars is not None and left.dollars is not None:
-            dollars = spent.dollars + getattr(left.dollars, end)
+            # What a ceiling of tokens leaves undone is not paid for.
+            part = max(0.0, most - spent.tokens) / more if tokens > most else 1.0
+            dollars = spent.dollars + part * getattr(left.dollars, end)
             dollars = min(dollars, self._most.dollars or 0.0)
-        return Amount(tokens=min(tokens, self._most.tokens), dollars=dollars)
+        return Amount(tokens=min(tokens, most), dollars=dollars)
 
 
 def _left(ceiling: float | None, before: float | None) -> float:
