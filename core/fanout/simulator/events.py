@@ -1,20 +1,25 @@
 """An answer as server-sent events, each with the output tokens it stands for.
 
-The pieces of an answer add up to exactly its tokens. Arguments of a tool call
-arrive key by key, beginning with an empty piece, as the service sends them.
+What a client is told is what it is charged: the token that `message_start` tells of
+comes with it, and all pieces add up to the figure of `message_delta`. Arguments of a
+tool call arrive key by key, beginning with an empty piece, as the service sends them.
 """
 
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fanout.simulator import chance, tokens
 from fanout.simulator.answer import Answer, Part
 from fanout.simulator.cache import Split
 
-_KEY = re.compile(r'(?<=[,{])\s*(?="[^"\\]{1,64}"\s*:)')
+_KEY = re.compile(r'(?<=[,{])(?=\s*"[^"\\]{1,64}"\s*:)')
+"""Where arguments are cut: between two characters, so that none is lost."""
+
+_TOLD_AT_START = 1
+"""Output tokens that `message_start` speaks of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +118,19 @@ def stream(
 ) -> Iterator[Piece]:
     """All events of an answer, in order."""
     start = message(Answer(parts=()), message_id=message_id, model=model, split=split)
-    start |= {"stop_reason": None, "usage": usage(split, 1)}
+    start |= {"stop_reason": None, "usage": usage(split, _TOLD_AT_START)}
     yield Piece(
         "message_start",
         event("message_start", {"type": "message_start", "message": start}),
+        _TOLD_AT_START,
     )
     yield PING
+    charged, said = _TOLD_AT_START, 0
     for index, part in enumerate(answer.parts):
-        yield from _part(index, part, delta_tokens)
+        for piece in _part(index, part, delta_tokens):
+            said += piece.tokens
+            yield replace(piece, tokens=max(0, said - charged))
+            charged = max(charged, said)
     ending = {
         "type": "message_delta",
         "delta": {
@@ -130,7 +140,7 @@ def stream(
         },
         "usage": usage(split, answer.tokens, answer.thinking_tokens),
     }
-    rest = answer.tokens - sum(part.tokens for part in answer.parts)
+    rest = answer.tokens - charged
     yield Piece("message_delta", event("message_delta", ending), rest)
     yield Piece("message_stop", event("message_stop", {"type": "message_stop"}))
 

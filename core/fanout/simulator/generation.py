@@ -76,7 +76,7 @@ async def play(
             started += piece.seconds
             continue
         produced += piece.tokens
-        due = started + how.seconds(produced)
+        due = started + how.seconds(max(0, produced - 1))
         delay = due - clock.now()
         if delay > 0:
             await clock.sleep(delay)
