@@ -120,7 +120,7 @@ class Steering:
             list(self._app.snapshot.rows.values()) if rows is None else rows
         )
         if not missing:
-            self._app.say("nothing is missing" if every else "this row is not missing")
+            self._app.say(self._none_missing(every=every))
             return
         command = Requeue(None if every else tuple(row.id for row in missing))
 
@@ -133,6 +133,15 @@ class Steering:
         self._ask(
             lambda: ask.ask_requeue(self._app.snapshot or snapshot, missing), answered
         )
+
+    def _none_missing(self, *, every: bool) -> str:
+        """Why a requeue has nothing to do: of all, of the marked, of the row."""
+        marked = len(self._app.picking.marks)
+        if every:
+            return "nothing is missing"
+        if marked:
+            return f"{plural(marked, 'row')} marked, none missing; U unmarks"
+        return "this row is not missing"
 
     def ask_cancel(self, row: Row | None) -> None:
         """Ask, then give a row up."""

@@ -10,7 +10,7 @@ from textual.containers import Container
 from textual.screen import ModalScreen
 
 from fanout_tui.screens.base import Answer, ClosesOnce
-from fanout_tui.text import cut_end, width
+from fanout_tui.text import cut_end, width, wrap
 from fanout_tui.view.glyphs import Glyphs
 from fanout_tui.view.help import help_lines
 from fanout_tui.view.questions import Question
@@ -27,8 +27,14 @@ _BOX_CSS = """
 """
 
 
-CALM_S = 0.5
-"""Whoever types while a question comes up unasked has not meant it."""
+CALM_S = 0.7
+"""So long nothing may have been typed before a key answers what came up unasked: who
+goes on typing has not meant it."""
+SETTLED = "It is settled meanwhile: there is nothing to answer any more."
+
+
+KEY_CELLS = 5
+"""Of an answer's key, spaces included."""
 
 
 class Overlay(ModalScreen[Answer], ClosesOnce[Answer]):
@@ -61,6 +67,7 @@ class AskScreen(Overlay[str | None]):
         self._question = question
         self._plain_border = plain_border
         self._calm = CALM_S if unasked else 0.0
+        self._settled = False
         self._open_from = float("inf")
         """Keys that were typed before were not meant for this question."""
 
@@ -78,10 +85,12 @@ class AskScreen(Overlay[str | None]):
 
     def refresh_figures(self) -> None:
         """Draw it anew if its figures have changed meanwhile."""
-        newest = self._make()
+        newest = None if self._settled else self._make()
         if newest is None:
-            self.dismiss(None)
-        elif newest != self._question and self.is_mounted:
+            # It stays: who is about to answer would have the key do something else.
+            self._settled = True
+            newest = Question(self._question.title, (SETTLED,), (("esc", "go back"),))
+        if newest != self._question and self.is_mounted:
             self._question = newest
             self._draw()
 
@@ -95,23 +104,34 @@ class AskScreen(Overlay[str | None]):
 
     def _lines(self, room: int) -> list[Line]:
         asked = self._question
-        # The answers are always there: on a low terminal it is figures that go.
-        left = self.app.size.height - 3 - len(asked.answers)
-        gap: list[Line] = [()] if left >= len(asked.lines) + 2 else []
-        shown = asked.lines[: max(1, left - 2 * len(gap))]
-        lines: list[Line] = [(Span(cut_end(asked.title, room), "title"),), *gap]
-        lines += [(Span(cut_end(text, room)),) for text in shown]
-        lines += gap
-        lines += [
-            (Span(f" {key:<4}", "key"), Span(cut_end(text, room - 5)))
+        answers = [
+            line
             for key, text in asked.answers
+            for line in self._answer(key, text, room)
         ]
-        return lines
+        told = [part for text in asked.lines for part in wrap(text, room)]
+        # The answers are always there: on a low terminal it is figures that go.
+        left = self.app.size.height - 3 - len(answers)
+        gap: list[Line] = [()] if left >= len(told) + 2 else []
+        shown = told[: max(1, left - 2 * len(gap))]
+        lines: list[Line] = [(Span(cut_end(asked.title, room), "title"),), *gap]
+        lines += [(Span(text),) for text in shown]
+        return [*lines, *gap, *answers]
+
+    @staticmethod
+    def _answer(key: str, text: str, room: int) -> list[Line]:
+        first, *rest = wrap(text, room - KEY_CELLS)
+        lines: list[Line] = [(Span(f" {key:<{KEY_CELLS - 1}}", "key"), Span(first))]
+        return [*lines, *((Span(" " * KEY_CELLS + more),) for more in rest)]
 
     def take_key(self, event: events.Key) -> None:
         """An answer, or back."""
         unseen = cast("FanoutApp", self.app).holding.unseen
         if event.time < self._open_from or unseen:
+            self._open_from = max(self._open_from, event.time + self._calm)
+            return
+        if self._settled:
+            self.dismiss(None)
             return
         if event.key in {"escape", "q"}:
             self.dismiss(None)
@@ -139,9 +159,16 @@ class HelpScreen(Overlay[None]):
 
     def on_mount(self) -> None:
         """Draw as much as fits; the rest scrolls."""
-        box = self.query_one(Container)
         if self._glyphs.ascii:
-            box.styles.border = ("ascii", "white")
+            self.query_one(Container).styles.border = ("ascii", "white")
+        self._draw()
+
+    def on_resize(self) -> None:
+        """Draw anew in the new room."""
+        self._draw()
+
+    def _draw(self) -> None:
+        box = self.query_one(Container)
         room = min(self.app.size.width - 5, 100)
         lines = help_lines(self._kind, room, self._glyphs, self._how)
         box.styles.width = room + 5
@@ -151,7 +178,10 @@ class HelpScreen(Overlay[None]):
 
     def take_key(self, event: events.Key) -> None:
         """Scroll, or close."""
-        steps = {"j": 1, "down": 1, "k": -1, "up": -1, "pagedown": 10, "pageup": -10}
+        page, whole = self._list.page(), self._list.count
+        steps = {"j": 1, "down": 1, "k": -1, "up": -1}
+        steps |= {"pagedown": page, "ctrl+f": page, "pageup": -page, "ctrl+b": -page}
+        steps |= {"G": whole, "end": whole, "g": -whole, "home": -whole}
         if event.key in steps:
             self._list.jump(self._list.scroll_offset.y + steps[event.key])
             self._list.look_again()

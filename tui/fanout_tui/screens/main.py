@@ -162,6 +162,8 @@ class MainScreen(Finds):
         if self.row() is None:
             self.fanout.say(NO_ROW)
         else:
+            # From here on the cursor stays with it, whatever comes to the top.
+            self.picking.go(self.picking.index)
             self.fanout.open_agent()
 
     def on_row_table_opened(self) -> None:

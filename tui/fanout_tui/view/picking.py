@@ -90,13 +90,15 @@ class Picking:
         self.listing = listing
 
     def narrowed(self, whole: int) -> str:
-        """`12 of 100: auth`, when not all rows are listed."""
+        """`12 of 100: auth`, when not all rows are listed; `3 marked`, when any are."""
+        marked = f"{len(self.marks)} marked" if self.marks else ""
         if not self.listing.narrowed:
-            return ""
+            return marked
         words = [status.value for status in BY_KEY if status in self.listing.statuses]
         if self.listing.filter:
             words.append(self.listing.filter)
-        return f"{len(self.order)} of {whole}: {' '.join(words)}"
+        parts = [marked, f"{len(self.order)} of {whole}: {' '.join(words)}"]
+        return ", ".join(part for part in parts if part)
 
     def mark(self) -> None:
         """Mark the picked row, or take its mark away."""
