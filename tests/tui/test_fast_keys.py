@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from textual import events
 
 from fanout.words.commands import (
     Answer,
@@ -161,6 +162,30 @@ async def test_whoever_types_while_a_question_comes_up_has_not_answered_it(
     async with staged("short", keys=("1", "a", "y")) as stage:
         assert "the budget is reached" in stage.text()
         assert stage.handle.sent == []
+
+
+@pytest.mark.anyio
+async def test_who_goes_on_typing_has_not_answered_either(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each key that comes too early puts the moment off from which keys count."""
+    monkeypatch.setattr(dialog, "CALM_S", 1.0)
+    async with staged("short") as stage:
+        (screen,) = [s for s in stage.app.screen_stack if isinstance(s, AskScreen)]
+        began = screen._open_from - 1.0
+        for tenth in range(1, 40):
+            screen.take_key(key_at("1", began + tenth / 10))
+        assert stage.handle.sent == []
+        screen.take_key(key_at("1", began + 3.9 + 1.1))
+        await stage.settle()
+        assert [type(one) for one in stage.handle.sent] == [RaiseBudget]
+
+
+def key_at(key: str, at: float) -> events.Key:
+    """A key that was struck at a second of the event's own clock."""
+    event = events.Key(key, key)
+    event.time = at
+    return event
 
 
 @pytest.mark.anyio

@@ -147,7 +147,7 @@ async def test_the_ceiling_answers_with_its_forecast() -> None:
     """Before the effect: what the change does to the fullest limit."""
     async with staged("ceiling", keys=("plus",)) as stage:
         last = stage.grid()[-1]
-        assert "ceiling 14 → 15 (manual; A gives it back to auto)" in last
+        assert "ceiling 14 → 15, manual (A: auto)" in last
         assert "input tokens 40% → 43%, fits" in last
 
 

@@ -225,3 +225,42 @@ async def test_a_filter_by_reason_finds_what_is_shown() -> None:
             stage.handle.snapshot.rows[one].status for one in stage.app.picking.order
         }
         assert statuses == {Status.RUNNING}
+
+
+@pytest.mark.anyio
+async def test_an_agent_that_was_opened_stays_the_one_that_is_shown() -> None:
+    """Also where the cursor had never been moved and another row comes to the top."""
+    async with staged("running", keys=("enter",)) as stage:
+        name = stage.grid()[1].split()[0]
+        rows = dict(stage.handle.snapshot.rows)
+        first = stage.app.picking.cursor
+        rows[first] = replace(rows[first], status=Status.DONE, wait=None)
+        await show(stage, rows=rows)
+        assert stage.grid()[1].split()[0] == name
+        await stage.press("escape")
+        assert stage.app.picking.cursor == first
+
+
+@pytest.mark.anyio
+async def test_marks_are_counted_where_they_cannot_be_seen() -> None:
+    async with staged("running", keys=("G", "space")) as stage:
+        assert "1 marked" in stage.text()
+        await stage.press("r")
+        assert "1 row marked, none missing; U unmarks" in stage.grid()[-1]
+        await stage.press("U", "4")
+        assert "marked" not in stage.text()
+
+
+@pytest.mark.anyio
+async def test_a_row_that_ends_while_it_is_about_to_be_cancelled() -> None:
+    """The question stays and says so; its key neither cancels nor copies."""
+    async with staged("running", keys=("1", "x")) as stage:
+        rows = dict(stage.handle.snapshot.rows)
+        row_id = stage.app.picking.cursor
+        rows[row_id] = missing(rows[row_id], MissingKind.NO_OUTPUT, "nothing")
+        await show(stage, rows=rows)
+        assert "It is settled meanwhile" in stage.text()
+        await stage.press("y")
+        assert stage.handle.sent == []
+        assert stage.app.clipboard == ""
+        assert "cancel this row?" not in stage.text()

@@ -58,9 +58,7 @@ def test_the_theme_goes_by_the_option_and_the_terminal(name, ground, made) -> No
 
 
 @pytest.mark.anyio
-async def test_an_open_question_keeps_its_figures_and_closes_when_it_is_settled() -> (
-    None
-):
+async def test_an_open_question_keeps_its_figures_and_says_when_it_is_settled() -> None:
     async with staged("running", keys=("q",)) as stage:
         assert "14 calls in flight" in stage.text()
         made = stage.handle.snapshot
@@ -72,8 +70,12 @@ async def test_an_open_question_keeps_its_figures_and_closes_when_it_is_settled(
         stage.handle.snapshot = SCENES["finished"]()
         stage.app.tick()
         await stage.settle()
+        assert "It is settled meanwhile" in stage.text()
+        # Whoever is about to answer must not have the key do something else.
+        await stage.press("d")
         assert "leave the run?" not in stage.text()
         assert stage.handle.sent == []
+        assert stage.app.left == ""
 
 
 @pytest.mark.anyio

@@ -156,7 +156,9 @@ def test_forecast_of_a_higher_ceiling() -> None:
     seen = ceiling_forecast(running(), 24)
     assert seen is not None
     assert seen.waiting > 0
-    assert "would only wait" in ceiling_answer(running(), 5)
+    held = replace(running(), ceiling=replace(running().ceiling, limit=14))
+    assert "would only wait" in ceiling_answer(held, 5)
+    assert "14 calls in flight, it holds nothing up now" in ceiling_answer(running(), 5)
     assert "auto" in ceiling_answer(running(), None)
     one = replace(running(), ceiling=replace(running().ceiling, limit=1))
     assert "p pauses" in ceiling_answer(one, -1)

@@ -180,6 +180,11 @@ def short_time(seconds: float) -> str:
     return f"{whole // 86400}d"
 
 
+def signed(number: float) -> str:
+    """Tokens that may be owed: `12.3k`, `-819`."""
+    return f"-{tokens(-number)}" if number < 0 else tokens(number)
+
+
 def dollars(amount: float | None) -> str:
     """A sum of money; `$?` where a price is unknown."""
     return "$?" if amount is None else say.dollars(amount)

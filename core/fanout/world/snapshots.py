@@ -133,7 +133,9 @@ class Publisher:
     ) -> tuple[tuple[PoolView, ...], dict[str, Gate], CeilingView]:
         """Return what is shown of admission at this monotonic second."""
         account = self._core.account
-        return account.views(now), self._gates(), account.ceiling_view()
+        gates = self._core.decision.gates
+        starts = {name: block.until for name, block in gates.items()}
+        return account.views(now, starts), self._gates(), account.ceiling_view()
 
     def _gates(self) -> dict[str, Gate]:
         core = self._core

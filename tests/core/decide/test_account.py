@@ -243,6 +243,12 @@ def test_while_nothing_is_let_out_the_gauges_expect_no_new_calls() -> None:
     assert later(desk, 101.0) == spent
     plan(desk.books, 101.0)
     assert later(desk, 101.0)[1] > spent[1]
+    whole = later(desk, 101.0)[1]
+    soon, late = ({"m": second} for second in (108.5, 120.0))
+    views = [desk.books.views(101.0, starts)[0] for starts in (soon, late)]
+    planned = [view.buckets[1].forecast for view in views]
+    assert spent[1] < planned[0] < whole
+    assert planned[1] == spent[1]
     desk.books.pools["m"].hold.until = 108.5
     half = later(desk, 101.0)[1]
     assert half < spent[1] * 1.6

@@ -10,11 +10,10 @@ from textual.containers import Container
 from textual.screen import ModalScreen
 
 from fanout_tui.screens.base import Answer, ClosesOnce
-from fanout_tui.text import cut_end, width, wrap
+from fanout_tui.text import width
 from fanout_tui.view.glyphs import Glyphs
 from fanout_tui.view.help import help_lines
-from fanout_tui.view.questions import Question
-from fanout_tui.view.spans import Line, Span
+from fanout_tui.view.questions import Question, question_lines
 from fanout_tui.widgets.lines import Block, LineList
 
 if TYPE_CHECKING:
@@ -31,10 +30,6 @@ CALM_S = 0.7
 """So long nothing may have been typed before a key answers what came up unasked: who
 goes on typing has not meant it."""
 SETTLED = "It is settled meanwhile: there is nothing to answer any more."
-
-
-KEY_CELLS = 5
-"""Of an answer's key, spaces included."""
 
 
 class Overlay(ModalScreen[Answer], ClosesOnce[Answer]):
@@ -97,32 +92,10 @@ class AskScreen(Overlay[str | None]):
     def _draw(self) -> None:
         box = self.query_one(Container)
         room = self.app.size.width - 4
-        lines = self._lines(room)
+        lines = question_lines(self._question, room, self.app.size.height)
         needed = max(sum(width(span.text) for span in line) for line in lines)
         box.styles.width = min(room, needed) + 4
         self.query_one("#ask", Block).show(lines)
-
-    def _lines(self, room: int) -> list[Line]:
-        asked = self._question
-        answers = [
-            line
-            for key, text in asked.answers
-            for line in self._answer(key, text, room)
-        ]
-        told = [part for text in asked.lines for part in wrap(text, room)]
-        # The answers are always there: on a low terminal it is figures that go.
-        left = self.app.size.height - 3 - len(answers)
-        gap: list[Line] = [()] if left >= len(told) + 2 else []
-        shown = told[: max(1, left - 2 * len(gap))]
-        lines: list[Line] = [(Span(cut_end(asked.title, room), "title"),), *gap]
-        lines += [(Span(text),) for text in shown]
-        return [*lines, *gap, *answers]
-
-    @staticmethod
-    def _answer(key: str, text: str, room: int) -> list[Line]:
-        first, *rest = wrap(text, room - KEY_CELLS)
-        lines: list[Line] = [(Span(f" {key:<{KEY_CELLS - 1}}", "key"), Span(first))]
-        return [*lines, *((Span(" " * KEY_CELLS + more),) for more in rest)]
 
     def take_key(self, event: events.Key) -> None:
         """An answer, or back."""

@@ -14,6 +14,7 @@ from fanout_tui.text import (
     dollars,
     one_line,
     plural,
+    signed,
     tokens,
     width,
     wrap,
@@ -140,8 +141,7 @@ def _free(bucket: BucketView) -> str:
     name = NAMES[bucket.dimension].removesuffix("/min")
     if bucket.free is None or not bucket.limit:
         return f"{name} limit ?"
-    free = f"-{tokens(-bucket.free)}" if bucket.free < 0 else tokens(bucket.free)
-    return f"{name} {free} of {tokens(bucket.limit)}"
+    return f"{name} {signed(bucket.free)} of {tokens(bucket.limit)}"
 
 
 def tabs_line(look: Look, chosen: int, note: str) -> Line:

@@ -90,18 +90,27 @@ def ceiling_answer(snapshot: Snapshot, change: int | None) -> str:
     if change is None:
         return "ceiling back to auto: it follows what the service carries"
     then = max(1, now + change)
-    text = f"ceiling {now} → {then} (manual; A gives it back to auto)"
     if then == now:
         return f"ceiling stays {now}: lower is not possible, p pauses"
+    text = f"ceiling {now} → {then}, manual (A: auto)"
+    effect = _effect(snapshot, now, then)
+    return f"{text}: {effect}" if effect else text
+
+
+def _effect(snapshot: Snapshot, now: int, then: int) -> str:
+    """What another ceiling changes; empty where that is not known."""
+    flying = plural(snapshot.ceiling.in_flight, "call")
     if then < snapshot.ceiling.in_flight:
-        return f"{text}: nothing is cut, {snapshot.ceiling.in_flight} in flight go on"
+        return f"nothing is cut, {flying} in flight go on"
+    if now < then and snapshot.ceiling.in_flight < now:
+        return f"{flying} in flight, it holds nothing up now"
     seen = ceiling_forecast(snapshot, then)
     if seen is None:
-        return text
+        return ""
     share = f"{seen.dimension.value} {seen.before:.0%} → {seen.after:.0%}"
     if seen.waiting:
-        return f"{text}: {share}, {plural(seen.waiting, 'call')} would only wait"
-    return f"{text}: {share}, fits"
+        return f"{share}, {plural(seen.waiting, 'call')} would only wait"
+    return f"{share}, fits"
 
 
 def reopenable(rows: Sequence[Row]) -> tuple[Row, ...]:

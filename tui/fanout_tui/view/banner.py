@@ -9,7 +9,7 @@ from fanout_tui.keys import LIVE
 from fanout_tui.text import one_line, plural, short_time, time_of_day
 from fanout_tui.view.look import Look
 from fanout_tui.view.overspent import waiting
-from fanout_tui.view.sentence import head_gate
+from fanout_tui.view.sentence import NARROW, head_gate
 from fanout_tui.view.spans import Line, Span, clauses, fit, line_width
 
 FINISH_FROM = 16
@@ -79,7 +79,9 @@ def _short(look: Look) -> list[str]:
     rows = plural(waiting(look.snapshot, first), "row")
     whose = f" of {one_line(first.phase)}" if first.phase else ""
     parts = [f"{rows}{whose} wait"]
-    if look.how == LIVE:
+    if look.how == LIVE and look.width < NARROW:
+        parts[0] += ", c asks"
+    elif look.how == LIVE:
         instead = "go on without" if first.phase else "stop"
         parts.append(f"c asks: raise it, or {instead}")
     if others:

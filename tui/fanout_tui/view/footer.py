@@ -27,7 +27,8 @@ def footer_line(screen: str, look: Look, words: Mapping[str, str]) -> Line:
     keys = [
         key
         for key in footer_keys(screen, look.how)
-        if not look.over or key.looks or key.name in after
+        if (not look.over or key.looks or key.name in after)
+        and (key.name != "requeue" or look.snapshot.counts.missing)
     ]
     tail: list[Span] = []
     for key in keys:

@@ -5,9 +5,9 @@ refilled all the time reads near zero at half load. What calls in flight are
 expected to add stands behind it, and a tick says where it will be in 15 s.
 """
 
-from fanout.words.model import Dimension
+from fanout.words.model import Cause, Dimension
 from fanout.words.snapshot import BucketView, PoolView
-from fanout_tui.text import left, one_line, tokens
+from fanout_tui.text import left, one_line, signed, tokens
 from fanout_tui.view.forecast import FULL, bottleneck, share, tightest
 from fanout_tui.view.history import History
 from fanout_tui.view.look import Look
@@ -25,6 +25,8 @@ WIDE_FROM = 60
 HIGH_FROM = 16
 SPARK_FROM = 120
 SPARK_CELLS = 30
+FREE_CELLS = 12
+"""`-12.3k free`"""
 SAVED_CELLS = 14
 """` +1.23M cached`: what the prompt cache kept off the input bucket."""
 
@@ -46,16 +48,22 @@ def gauge_lines(
         return ((Span(" limits unknown until the first response", "dim"),),)
     by_dimension = {bucket.dimension: bucket for bucket in pool.buckets}
     buckets = [by_dimension[d] for d in SHOWN if d in by_dimension]
-    tight = _held_by(look, pool) or bottleneck(pool)
+    tight = _tight(look, pool)
     if look.width < WIDE_FROM or look.height < HIGH_FROM:
         return (_short(look, buckets, tight),)
     return tuple(_gauge(look, history, pool, b, tight=b is tight) for b in buckets)
 
 
-def _held_by(look: Look, pool: PoolView) -> BucketView | None:
-    """The bucket the head of this pool's queue waits for, if it is one."""
+def _tight(look: Look, pool: PoolView) -> BucketView | None:
+    """The bucket that the head of this pool's line waits for.
+
+    Where nothing waits, or a limit was met that was not named, the fullest; none
+    where something else holds the line: it would get the blame.
+    """
     gate = look.snapshot.gates.get(pool.name)
     cause = gate.cause if gate is not None else None
+    if cause in {None, Cause.LIMIT}:
+        return bottleneck(pool)
     return next((b for b in pool.buckets if b.dimension.value == cause), None)
 
 
@@ -80,13 +88,15 @@ def _gauge(
 ) -> Line:
     glyphs = look.glyphs
     spark = SPARK_CELLS if look.width >= SPARK_FROM else 0
+    free = FREE_CELLS if spark else 0
     saved = SAVED_CELLS if spark and pool.cached else 0
-    room = look.width - NAME_CELLS - FIGURES_CELLS - saved - 6
+    room = look.width - NAME_CELLS - FIGURES_CELLS - free - saved - 6
     room -= spark + 1 if spark else 0
     spans = [
         Span(f" {left(NAMES[bucket.dimension], NAME_CELLS)} ", "dim"),
         *bar(look, bucket, room),
         Span(" " + left(figures(look, bucket), FIGURES_CELLS, glyphs.more)),
+        Span(left(_free(bucket), free)),
         Span(left(_saved(pool, bucket), saved), "dim"),
         Span(f" {glyphs.tight if tight else ' '} ", "warn"),
     ]
@@ -94,6 +104,11 @@ def _gauge(
         bars = history.spark(pool.name, bucket.dimension, spark, glyphs.spark)
         spans.append(Span(bars, "spark"))
     return fit(spans, look.width)
+
+
+def _free(bucket: BucketView) -> str:
+    """What a call may take at once: the minute's sum does not say that."""
+    return "" if bucket.free is None else f"{signed(bucket.free)} free"
 
 
 def _saved(pool: PoolView, bucket: BucketView) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from fanout.words.model import Status
-from fanout_tui.keys import LIVE, Key
+from fanout_tui.keys import LIVE, MAIN, Key
 from fanout_tui.keytable import GROUPS, keys_on
 from fanout_tui.text import cut_end, left
 from fanout_tui.view.glyphs import Glyphs
@@ -23,12 +23,12 @@ def help_lines(
     if cells < TWO_FROM:
         return tuple(
             tuple(Span(cut_end(span.text, cells), span.style) for span in line)
-            for block in (*blocks, _symbols(glyphs))
+            for block in (*blocks, _symbols(glyphs), _figures(screen, glyphs))
             for line in block
         )
     half = cells // 2
     head = [*blocks[0], *blocks[3], *_symbols(glyphs)]
-    tail = [*blocks[1], *blocks[2]]
+    tail = [*blocks[1], *blocks[2], *_figures(screen, glyphs)]
     size = max(len(head), len(tail))
     head += [()] * (size - len(head))
     tail += [()] * (size - len(tail))
@@ -61,6 +61,25 @@ def _symbols(glyphs: Glyphs) -> list[Line]:
     both = left(f"{glyphs.missing} {glyphs.absent}", KEY_CELLS)
     lines.append((Span(" " + both, "missing"), Span(" missing: an error, or nothing")))
     return [(Span(" Rows", "title"),), *lines, ()]
+
+
+def _figures(screen: str, glyphs: Glyphs) -> list[Line]:
+    """What the figures of the main screen mean."""
+    if screen != MAIN:
+        return []
+    said = (
+        ("TRY", "attempts, where one was not enough"),
+        ("TIME", "since its first call"),
+        ("AGE", "since anything came of it"),
+        (glyphs.tight, "the limit that holds the run"),
+        (glyphs.forecast, "spent in 60 s, 15 s from now"),
+        (">100%", "a burst that was saved up"),
+    )
+    lines: list[Line] = [
+        (Span(" " + left(name, KEY_CELLS), "key"), Span(" " + what))
+        for name, what in said
+    ]
+    return [(Span(" Figures", "title"),), *lines, ()]
 
 
 def _line(family: list[Key], glyphs: Glyphs) -> Line:

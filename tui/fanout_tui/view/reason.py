@@ -6,8 +6,9 @@ several lengths, so that a narrow column still says until when.
 
 from collections.abc import Sequence
 
+from fanout.decide.admission.said import said_limit
 from fanout.decide.admission.why import why
-from fanout.words.model import Cause, Row, Status, Wait
+from fanout.words.model import Cause, Dimension, Row, Status, Wait
 from fanout.words.snapshot import Live
 from fanout_tui.text import one_line, plural, short_time, tokens, width
 from fanout_tui.view.look import STALE_S, Look
@@ -27,7 +28,8 @@ SERVICE = frozenset(
         Cause.SLEPT,
     }
 )
-BUCKETS = frozenset({Cause.REQUESTS, Cause.INPUT, Cause.OUTPUT})
+_OF = {dimension: Cause(dimension.value) for dimension in Dimension}
+BUCKETS = frozenset(_OF.values())
 
 _DOING = {
     Cause.SENT: "no answer yet",
@@ -69,19 +71,29 @@ def fitting(forms: Sequence[str], cells: int | None) -> str:
     return next((form for form in forms if width(form) <= cells), forms[-1])
 
 
+def limit_met(text: str) -> Dimension | None:
+    """The limit that the words of a 429 name, where they do."""
+    said = said_limit(text)
+    return said.dimension if said is not None else None
+
+
 def wait_forms(wait: Wait, now: float) -> tuple[str, ...]:
     """`429 limit, retry 7s · input tokens`, and shorter: cause, how long, figures."""
     text, short = wait.cause.value, SHORT.get(wait.cause, wait.cause.value)
     detail = one_line(wait.detail)
+    if wait.cause is Cause.LIMIT and (met := limit_met(wait.detail)):
+        detail = met.value
+        short = f"{short} {SHORT.get(_OF[met], met.value)}"
     if left := left_of(wait.until, now):
         left = f", retry{left}" if wait.cause in SERVICE else left
     place, _, last = detail.partition(" for ")
     if wait.cause is Cause.BEHIND and detail:
-        return f"{text} {detail}", f"{text} {place}: {last.removesuffix(' tokens')}"
+        short = f"{text} {place}: {last.removesuffix(' tokens')}"
+        return (f"{text} {detail}", short) if last else (f"{text} {detail}",)
     if not left and last:
         # Throttled, and its turn comes when that of the line does.
         return f"{text} · {detail}", f"{short}, {detail}", f"{short}, {place}"
-    forms = (text + left, short + left)
+    forms = (text + left, short + left, SHORT.get(wait.cause, text) + left)
     return (f"{text}{left} · {detail}", *forms) if detail else forms
 
 

@@ -64,7 +64,9 @@ def row_line(look: Look, cols: Columns, row: Row, picked: Picked) -> Line:
         word = status_word(row.status, cols.status, glyphs.dash)
         spans.append(Span(left(word, cols.status) + " ", style))
     quiet = "dim" if row.status in {Status.QUEUED, Status.DONE} else ""
-    name = left_keeping_end(one_line(str(row.id)), cols.partition, glyphs.more)
+    # Where there is one phase, its name tells no row from another.
+    shown = str(row.id) if len(look.snapshot.phases) > 1 else row.id.key
+    name = left_keeping_end(one_line(shown), cols.partition, glyphs.more)
     spans.append(Span(name + " ", quiet))
     figures = _figures(look, cols, row)
     if figures:
@@ -122,7 +124,8 @@ def header_line(
     ):
         if size:
             marked = title(name, field)
-            # A marked name may be a cell too wide; its column says enough.
-            parts.append(right(marked if len(marked) <= size else name, size) + " ")
+            if len(marked) > size:
+                marked = name[: size - 1] + arrow
+            parts.append(right(marked, size) + " ")
     last = left(narrowed or "NOW / WAITS ON", cols.now, look.glyphs.more) + " "
     return (Span("".join(parts), "head"), Span(last, "warn" if narrowed else "head"))

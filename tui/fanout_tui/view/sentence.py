@@ -11,7 +11,7 @@ from fanout.words.snapshot import Gate, Snapshot
 from fanout_tui.text import one_line, plural, short_time, time_of_day
 from fanout_tui.view.forecast import ceiling_forecast, tightest
 from fanout_tui.view.look import Look
-from fanout_tui.view.reason import BUCKETS, batch_text, left_of
+from fanout_tui.view.reason import BUCKETS, batch_text, left_of, limit_met
 from fanout_tui.view.spans import Line, Span, clauses, fit
 
 HELP = {
@@ -22,6 +22,13 @@ HELP = {
     Cause.BREAKER: "waiting helps, fewer agents do not",
     Cause.RAMP: "growing more slowly; nothing to do",
     Cause.PAUSED: "p resumes",
+}
+NARROW = 60
+"""Columns below which only what decides is said."""
+_OVERLOADED = "529, the service is overloaded"
+_SHORTER = {
+    Cause.BREAKER: Cause.OVERLOADED.value,
+    Cause.LEARNING: "limits unknown yet",
 }
 STATES = {
     "starting": "starting: the script is being loaded",
@@ -79,8 +86,10 @@ def _paused(snapshot: Snapshot) -> list[str]:
     return [f"paused: {going}, {waiting} wait", "nothing new is sent", "p resumes"]
 
 
-def _who(snapshot: Snapshot) -> str:
-    counts = snapshot.counts
+def _who(look: Look) -> str:
+    counts = look.snapshot.counts
+    if look.width < NARROW:
+        return f"{counts.throttled + counts.queued} wait"
     parts = []
     if counts.throttled:
         parts.append(f"{counts.throttled} throttled")
@@ -89,36 +98,45 @@ def _who(snapshot: Snapshot) -> str:
     return ", ".join(parts) + " wait" if parts else "nobody waits"
 
 
-def _per_minute(cause: Cause) -> str:
-    return f"{cause.value}/min"
+def _per_minute(look: Look, cause: Cause) -> str:
+    if look.width < NARROW:
+        return f"{cause.value.removesuffix(' tokens')}/min"
+    return f"bottleneck {cause.value}/min"
+
+
+def _limit(gate: Gate) -> str:
+    """`429 input tokens/min`, where the service has said which limit was met."""
+    met = limit_met(gate.detail)
+    return f"429 {met.value}/min" if met is not None else Cause.LIMIT.value
 
 
 def _gate(look: Look, gate: Gate, cause: Cause) -> tuple[list[str], str]:
-    snapshot = look.snapshot
-    if cause is Cause.CEILING:
-        return _ceiling(snapshot), ""
-    helped = HELP.get(cause)
+    match cause:
+        case Cause.CEILING:
+            return _ceiling(look), ""
+        case Cause.DISK:
+            who = f"the disk refuses: {_who(look)}"
+            return [who, "make room and it goes on"], "warn"
+        case Cause.OFFLINE:
+            return _offline(look, gate), "warn"
     when = left_of(gate.until, look.now).strip()
     until = f"next start {'now' if when == 'now' else 'in ' + when}" if when else ""
+    more = (until, one_line(gate.detail), HELP.get(cause))
+    return [_what(look, gate, cause), *(part for part in more if part)], "warn"
+
+
+def _what(look: Look, gate: Gate, cause: Cause) -> str:
+    """What holds the line, and who waits for it."""
+    who, narrow = _who(look), look.width < NARROW
     if cause in BUCKETS:
-        parts = [f"bottleneck {_per_minute(cause)}: {_who(snapshot)}"]
-    elif cause is Cause.BREAKER:
-        parts = [f"529, the service is overloaded: {_who(snapshot)}, places kept"]
-    elif cause is Cause.DISK:
-        parts = [
-            f"the disk refuses: {_who(snapshot)}",
-            "make room and it goes on",
-        ]
-        return parts, "warn"
-    elif cause is Cause.OFFLINE:
-        return _offline(look, gate), "warn"
-    elif cause is Cause.LEARNING:
-        parts = [f"limits are unknown yet: {_who(snapshot)} for the first answer"]
-    else:
-        parts = [f"{cause.value}: {_who(snapshot)}"]
-    detail = one_line(gate.detail)
-    parts += [part for part in (until, detail, helped) if part]
-    return parts, "warn"
+        return f"{_per_minute(look, cause)}: {who}"
+    if cause is Cause.LIMIT:
+        return f"{_limit(gate)}: {who}"
+    if cause is Cause.BREAKER and not narrow:
+        return f"{_OVERLOADED}: {who}, places kept"
+    if cause is Cause.LEARNING and not narrow:
+        return f"limits are unknown yet: {who} for the first answer"
+    return f"{_SHORTER.get(cause, cause.value)}: {who}"
 
 
 def _offline(look: Look, gate: Gate) -> list[str]:
@@ -127,17 +145,19 @@ def _offline(look: Look, gate: Gate) -> list[str]:
     if gate.until is not None:
         tries = f"next try at {time_of_day(gate.until)}"
     said = one_line(gate.detail) or "no connection"
-    who = _who(look.snapshot)
+    who = _who(look)
     return [f"offline: {who}, {tries}", "it goes on by itself", said]
 
 
-def _ceiling(snapshot: Snapshot) -> list[str]:
-    ceiling = snapshot.ceiling
+def _ceiling(look: Look) -> list[str]:
+    snapshot, ceiling = look.snapshot, look.snapshot.ceiling
     whose = "" if ceiling.user is None else " (yours; A gives it back)"
+    if look.width < NARROW:
+        return [f"ceiling {ceiling.in_flight}/{ceiling.limit}: {_who(look)}"]
     parts = [
         (
             f"limited by the ceiling {ceiling.in_flight}/{ceiling.limit}{whose}: "
-            f"{_who(snapshot)}"
+            f"{_who(look)}"
         )
     ]
     if ceiling.user is None:

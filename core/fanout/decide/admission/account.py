@@ -37,7 +37,7 @@ from fanout.decide.admission.retry import (
     was_away,
 )
 from fanout.decide.admission.said import SaidLimit, said_limit
-from fanout.decide.admission.views import limits_of, pool_view
+from fanout.decide.admission.views import Starts, limits_of, pool_views
 from fanout.words.events import LimitsLearned
 from fanout.words.model import Cause, Dimension, RowId, Usage, Wait
 from fanout.words.outcome import Answered, Broken, Limits, Outcome, Refused
@@ -261,10 +261,10 @@ class Account:
         notes, self._notes = tuple(self._notes), []
         return notes
 
-    def views(self, now: float) -> tuple[PoolView, ...]:
-        """The pools as a screen shows them."""
+    def views(self, now: float, starts: Starts | None = None) -> tuple[PoolView, ...]:
+        """The pools as a screen shows them; `starts`: their next, as planned."""
         sends = self._open.sends and not self.breaker.open
-        return tuple(pool_view(pool, now, sends=sends) for pool in self.pools.values())
+        return pool_views(self.pools.values(), now, starts or {}, sends=sends)
 
     def ceiling_view(self) -> CeilingView:
         """The ceiling as a screen shows it."""

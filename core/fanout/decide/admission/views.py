@@ -1,9 +1,14 @@
 """A pool as the screen and the journal read it: frozen, complete, from the ledger."""
 
+from collections.abc import Iterable, Mapping
+
 from fanout.decide.admission.pool import Pool
 from fanout.words.events import LimitsLearned
 from fanout.words.model import Dimension
 from fanout.words.snapshot import BucketView, PoolView
+
+Starts = Mapping[str, float | None]
+"""By pool, the monotonic second at which something starts next; None: not known."""
 
 # What the trailing minute is expected to be this much later.
 FORECAST_SECONDS = 15.0
@@ -19,9 +24,25 @@ def limits_of(pool: Pool) -> LimitsLearned:
     )
 
 
-def pool_view(pool: Pool, now: float, *, sends: bool = True) -> PoolView:
-    """A pool at `now`; `sends`: what waits is let out as there is room."""
-    held = min(FORECAST_SECONDS, max(0.0, pool.hold.until - now))
+def pool_views(
+    pools: Iterable[Pool], now: float, starts: Starts, *, sends: bool
+) -> tuple[PoolView, ...]:
+    """Pools at `now`.
+
+    `sends`: what waits is let out as there is room, and not before the second that
+    the plan has named for its pool.
+    """
+    return tuple(
+        _pool_view(pool, now, sends=sends, next_start=starts.get(pool.name))
+        for pool in pools
+    )
+
+
+def _pool_view(
+    pool: Pool, now: float, *, sends: bool, next_start: float | None
+) -> PoolView:
+    until = max(pool.hold.until, now if next_start is None else next_start)
+    held = min(FORECAST_SECONDS, max(0.0, until - now))
     starting = 1 - held / FORECAST_SECONDS if sends and len(pool.line) else 0.0
     return PoolView(
         name=pool.name,
