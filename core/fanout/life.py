@@ -58,6 +58,7 @@ from fanout.world.clock import Clock
 from fanout.world.core import Core
 from fanout.world.desks import ApiPort, World, build_desks
 from fanout.world.engine import CEILING_MAX, Engine
+from fanout.world.keeping import Keep
 from fanout.world.port import Port
 from fanout.world.sleep import watch_sleep
 from fanout.world.snapshots import Publisher
@@ -87,6 +88,8 @@ class Setting:
     linger: bool
     """Stay after the end, so that rows can be requeued from a screen."""
     export: Export
+    keep: Keep | None = None
+    """Writes each end while it stays."""
     attended: bool = True
     """Somebody sees what the run waits for."""
     answers: bool = False
@@ -176,6 +179,7 @@ class Life:
             publisher=publisher,
             linger=self._setting.linger,
             export=self._setting.export,
+            keep=self._setting.keep,
             threads=asyncio.to_thread,
             patience=None if self._setting.attended else UNWATCHED_SECONDS,
         )
@@ -195,9 +199,8 @@ class Life:
         return api
 
     def _watch_sleep(self, thread: RunThread) -> None:
-        watch = watch_sleep(
-            self._setting.clock, lambda slept: thread.post(said.Woke(slept))
-        )
+        clock = self._setting.clock
+        watch = watch_sleep(clock, lambda slept: thread.post(said.Woke(slept)))
         task = asyncio.create_task(watch, name="watch for sleep")
 
         async def close() -> None:

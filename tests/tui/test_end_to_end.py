@@ -96,11 +96,18 @@ def test_a_run_is_steered_by_keys(start: Start, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_finished_run_stays_until_it_is_left(start: Start) -> None:
+def test_a_finished_run_stays_until_it_is_left(start: Start, tmp_path: Path) -> None:
     """Complete, on the screen; q leaves with 0 and what `main` returned."""
-    terminal = start("--profile", "build")
+    terminal = start("--profile", "build", "--report", str(tmp_path / "asked.json"))
     terminal.read_until(b"COMPLETE", 60)
     terminal.settle(0.3)
+    # Whoever reads them need not wait until somebody has left the screen.
+    asked = json.loads((tmp_path / "asked.json").read_text())
+    folder = Path(asked["folder"])
+    for name in ("report.json", "report.md", "results.jsonl", "result.json"):
+        assert (folder / name).exists(), name
+    assert (asked["done"], asked["exit_code"]) == (40, 0)
+    assert asked == json.loads((folder / "report.json").read_text())
     terminal.type(b"q")
     assert terminal.wait() == 0
     _, after = terminal.output.split(b"\x1b[?1049l", 1)

@@ -28,7 +28,9 @@ class RunSummary:
     arguments: tuple[str, ...]
     simulated: bool
     state: str
-    """`running` (a process holds it), `complete`, `incomplete`, or `killed`."""
+    """`running` (a process works on it), `complete`, `incomplete`, or `killed`."""
+    shown: bool
+    """It has ended, and a process still holds it: its screen stays up."""
     accepted: bool
     """Its holes are within a stated tolerance."""
     exit_code: int | None
@@ -49,7 +51,8 @@ def summary(folder: Path) -> RunSummary:
     manifest = read_manifest(folder)
     opened = open_counts(folder)
     state, start = opened.state, opened.state.start
-    word = _word(folder, state.end)
+    held = holder(folder) is not None
+    word = _word(state.end, held=held)
     return RunSummary(
         id=folder.name,
         folder=folder,
@@ -59,6 +62,7 @@ def summary(folder: Path) -> RunSummary:
         ),
         simulated=(manifest.simulated if manifest else bool(start and start.simulated)),
         state=word,
+        shown=held and state.end is not None,
         accepted=state.end is not None and state.end.accepted,
         exit_code=None if state.end is None else state.end.exit_code,
         life=state.life,
@@ -102,11 +106,9 @@ def delete_run(folder: Path, *, now: float) -> None:
         shutil.rmtree(folder)
 
 
-def _word(folder: Path, end: RunEnded | None) -> str:
-    if holder(folder) is not None:
-        return RUNNING
+def _word(end: RunEnded | None, *, held: bool) -> str:
     if end is None:
-        return KILLED
+        return RUNNING if held else KILLED
     return COMPLETE if end.complete else INCOMPLETE
 
 

@@ -40,6 +40,7 @@ from fanout.world.caretaker import Caretaker
 from fanout.world.clientlines import cancelled
 from fanout.world.core import Core
 from fanout.world.desks import Desks
+from fanout.world.keeping import Keep, Keeping
 from fanout.world.observing import Observer
 from fanout.world.snapshots import Publisher
 
@@ -75,12 +76,14 @@ class Engine:
         export: Callable[[Snapshot, tuple[str, ...]], list[str]],
         threads: Threads,
         patience: float | None = None,
+        keep: Keep | None = None,
     ) -> None:
         """`patience`: how long what only a person can mend is waited for."""
         self.core = core
         self.desks = desks
         self.publisher = publisher
         self._observer = Observer(core, publisher)
+        self._keeping = Keeping(core, publisher, threads, keep)
         self._linger = linger
         self._export = export
         self._threads = threads
@@ -178,6 +181,8 @@ class Engine:
         core.committed()
         self._settle()
         self._observer.look()
+        if self._linger and not self._closing:
+            self._keeping.look()
         self.publisher.publish()
 
     def _phase_came(self, message: said.PhaseCame) -> None:
@@ -231,7 +236,8 @@ class Engine:
     def is_over(self) -> bool:
         """The run has ended, all is on disk, and nobody wants to go on with it."""
         ended = self.desks.stopping.over and not self.core.unsettled
-        return ended and (not self._linger or self._closing)
+        left = not self._linger or self._closing
+        return ended and left and not self._keeping.busy
 
     def _plan(self) -> None:
         core = self.core

@@ -303,6 +303,22 @@ def test_a_listing_counts_as_the_report_does(tmp_path: Path, seed: int) -> None:
         assert one.counts.done == statuses[Status.DONE]
 
 
+def test_a_run_that_has_ended_and_is_still_shown_says_both(tmp_path: Path) -> None:
+    folder = make(tmp_path)
+    story = Story(3)
+    records = list(story.tell(120))
+    write_segments(folder, records)
+    with RunLock(folder, now=NOW):
+        assert (summary(folder).state, summary(folder).shown) == ("running", False)
+    records.append(story.record(RunEnded(exit_code=0, complete=True, accepted=False)))
+    write_segments(folder, records)
+    with RunLock(folder, now=NOW):
+        assert (summary(folder).state, summary(folder).shown) == ("complete", True)
+        with pytest.raises(UsageError, match="worked on"):
+            delete_run(folder, now=NOW)
+    assert (summary(folder).state, summary(folder).shown) == ("complete", False)
+
+
 def test_only_a_run_that_rests_can_be_deleted(tmp_path: Path) -> None:
     folder = make(tmp_path)
     with RunLock(folder, now=NOW), pytest.raises(UsageError, match="worked on"):

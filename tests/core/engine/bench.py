@@ -24,7 +24,7 @@ from fanout.words.budgets import Budget
 from fanout.words.events import LifeStarted, Record
 from fanout.words.model import RowId
 from fanout.words.orders import AgentOrder, RowOutcome
-from fanout.words.snapshot import RunEnd, RunInfo
+from fanout.words.snapshot import RunEnd, RunInfo, Snapshot
 from fanout.world import messages as said
 from fanout.world.agent.lookup import Lookup
 from fanout.world.agent.openings import Defaults
@@ -98,6 +98,7 @@ class Bench:
         selection: Selection = EVERYTHING,
         planning: Planning = PLANNING,
         lane: str = "live",
+        keep: Callable[[Snapshot], list[str]] | None = None,
     ) -> None:
         self.api = api
         self.clock = clock or LoopClock()
@@ -158,6 +159,7 @@ class Bench:
             export=lambda _snapshot, paths: [f"wrote {p}" for p in paths],
             threads=inline,
             patience=patience,
+            keep=keep,
         )
         self.port = Port(self.core.post)
 

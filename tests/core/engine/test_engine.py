@@ -29,6 +29,7 @@ from fanout.words.commands import (
 )
 from fanout.words.events import CallAdmitted, CallAnswered, Noted, RowDone
 from fanout.words.model import MissingKind, RowId, Status, Usage
+from fanout.words.snapshot import Snapshot
 from fanout.words.tools import ToolResult
 from fanout.world import messages as said
 
@@ -375,6 +376,38 @@ def test_a_missing_row_is_requeued_and_whoever_waits_gets_it(tmp_path: Path) -> 
     assert bench.reopened == [bad]
     assert [o.done for o in bench.ended[bad]] == [False, True]
     assert bench.state.counts.done == 2
+
+
+def test_each_end_is_kept_once_while_somebody_still_looks(tmp_path: Path) -> None:
+    """Also a second one; what cannot be kept is a line of the log."""
+    kept: list[tuple[float, int, int]] = []
+
+    def reply(*_: object) -> Any:
+        late = bench.clock.now() > 30.0
+        return answered() if late else refused(400, "invalid_request_error")
+
+    def keep(snapshot: Snapshot) -> list[str]:
+        assert snapshot.end is not None
+        moment = bench.clock.now(), snapshot.end.exit_code, snapshot.counts.done
+        kept.append(moment)
+        return ["cannot write r.md"]
+
+    api = ScriptedApi(reply, seconds=10.0)
+    bench = Bench(api, tmp_path, linger=True, keep=keep)
+    bench.schedule(order("a"))
+    bench.returns()
+
+    def prepare() -> None:
+        bench.at(40.0, lambda: bench.core.post(Requeue()))
+        bench.at(900.0, lambda: bench.core.post(said.Close()))
+
+    assert bench.run(prepare) == 0
+    assert [(int(at), code, done) for at, code, done in kept] == [
+        (5, 3, 0),
+        (50, 0, 1),
+    ]
+    log = [line.text for line in bench.core.shown.newest(0)]
+    assert log.count("cannot write r.md") == 2
 
 
 def test_cancelling_a_row_gives_its_call_up_and_says_what_is_in_doubt(

@@ -82,6 +82,8 @@ def _columns(run: RunSummary) -> tuple[str, ...]:
     state = f"{run.state} (simulated)" if run.simulated else run.state
     if run.accepted:
         state = state.replace(INCOMPLETE, f"{INCOMPLETE}, accepted")
+    if run.shown:
+        state += ", on screen"
     if run.damaged:
         state += ", damaged"
     return (

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryFile
+from threading import Lock
 
 from fanout.decide.ending import COMPLETE, SCRIPT_RAISED
 from fanout.disk.checkpoints.checkpointing import write_checkpoint
@@ -26,13 +27,17 @@ UNWRITTEN = SCRIPT_RAISED
 ALWAYS = ("report.json", "report.md")
 """Written into the run's folder at every end."""
 
+_WRITING = Lock()
+"""A key may ask for reports while an end is written, and for the same files."""
+
 
 def export(snapshot: Snapshot, paths: Sequence[str]) -> list[str]:
     """Write the report now, and say for the log where it went. Blocking."""
     folder = Path(snapshot.run.folder)
     wanted = [Path(path) for path in paths] or [folder / name for name in FILES]
     report, _ = _seen(snapshot)
-    return [_write(report, path) or f"wrote {path}" for path in wanted]
+    with _WRITING:
+        return [_write(report, path) or f"wrote {path}" for path in wanted]
 
 
 def check_writable(paths: Sequence[Path]) -> None:
@@ -69,11 +74,19 @@ class Written:
     """Outputs that are not as they were checked."""
 
 
-def write_all(snapshot: Snapshot, asked: Sequence[Path]) -> Written:
+def write_all(
+    snapshot: Snapshot, asked: Sequence[Path], *, stays: bool = False
+) -> Written:
     """Write everything that is due at the end of a life.
 
-    What was asked for and cannot be written is no success.
+    What was asked for and cannot be written is no success. `stays`: the life may go
+    on from this end, and its keeper still writes its checkpoints.
     """
+    with _WRITING:
+        return _write_all(snapshot, asked, stays=stays)
+
+
+def _write_all(snapshot: Snapshot, asked: Sequence[Path], *, stays: bool) -> Written:
     folder = Path(snapshot.run.folder)
     report, changes = _seen(snapshot)
     failed = {path: said for path in asked if (said := _write(report, path))}
@@ -84,7 +97,8 @@ def write_all(snapshot: Snapshot, asked: Sequence[Path]) -> Written:
     always = [folder / name for name in ALWAYS]
     problems += [said for path in always if (said := _write(report, path))]
     with suppress(OSError):  # without one the next look at the run takes longer
-        write_checkpoint(folder)
+        if not stays:
+            write_checkpoint(folder)
     try:
         write_results(folder)
         if snapshot.end is not None and snapshot.end.result:

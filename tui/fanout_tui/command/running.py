@@ -101,8 +101,7 @@ def _run(
             _begin_import()
         access = reach(config, environ, stack, account)
         if access.simulated:
-            url = access.credentials.base_url
-            stack.enter_context(own_clients_at(url, os.environ))
+            stack.enter_context(own_clients_at(access.credentials.base_url, os.environ))
         place = open_place(config, access.endpoint, VERSION, clock)
         stack.callback(place.lock.release)
         life = Life(
@@ -114,6 +113,7 @@ def _run(
                 clock=clock,
                 linger=screen and not options.exit_when_done,
                 export=_export,
+                keep=partial(_keep, config.reports),
                 attended=screen,
                 answers=screen or can_ask(sys.stdin, sys.stderr),
                 raises=screen and not config.yes,
@@ -148,6 +148,13 @@ def _export(snapshot: Snapshot, paths: Sequence[str]) -> list[str]:
     from fanout_tui.command.reports import export  # noqa: PLC0415
 
     return export(snapshot, paths)
+
+
+def _keep(asked: Sequence[Path], snapshot: Snapshot) -> list[str]:
+    """Write what is due at an end whose screen stays up."""
+    from fanout_tui.command.reports import write_all  # noqa: PLC0415  as above
+
+    return write_all(snapshot, asked, stays=True).problems
 
 
 def _check_reports(asked: Sequence[Path]) -> None:
