@@ -200,12 +200,25 @@ def transcript_text(entries: Sequence[TranscriptLine]) -> str:
     return "\n".join(parts)
 
 
+def _last_of(text: str, cells: int) -> str:
+    """The end of a text, enough for all lines that are kept; megabytes take long."""
+    most = LINES_MAX * cells
+    if len(text) <= most:
+        return text
+    end = text[-most:]
+    # From the start of a line, if that costs next to nothing.
+    _, _, whole = end[:cells].partition("\n")
+    return (whole + end[cells:]) if whole else end
+
+
 def _entry(look: Look, entry: TranscriptLine, tab: int, start: float) -> list[Line]:
     narrow = look.width < NARROW
     first = 8 if narrow else _FIRST
-    wrapped = wrap(entry.text, look.width - first - 1)
+    cells = max(1, look.width - first - 1)
+    shortened = TABS[tab] == "transcript" and entry.kind in FIRST_LINES
+    wrapped = wrap(entry.text if shortened else _last_of(entry.text, cells), cells)
     most = FIRST_LINES.get(entry.kind, len(wrapped))
-    if TABS[tab] == "transcript" and len(wrapped) > most:
+    if shortened and len(wrapped) > most:
         rest = len(wrapped) - most
         where = ": tab 2" if entry.kind == "prompt" else ""
         wrapped = [*wrapped[:most], f"({plural(rest, 'more line')}{where})"]
