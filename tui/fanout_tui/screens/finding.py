@@ -4,6 +4,7 @@ from textual.app import ComposeResult
 from textual.widgets import Input
 
 from fanout_tui.screens.base import Place, RunScreen, ScrollScreen
+from fanout_tui.widgets.filter import Filter
 from fanout_tui.widgets.lines import Block
 
 
@@ -60,7 +61,7 @@ class FindScreen(Finds, ScrollScreen):
         """Head, list, filter, footer."""
         yield Block(id="head")
         yield self._list
-        yield Input(id="filter", placeholder=self.PLACEHOLDER)
+        yield Filter(self.PLACEHOLDER)
         yield Block(id="footer")
 
     def words(self) -> str:

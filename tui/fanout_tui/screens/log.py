@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.widgets import Input
 
 from fanout.words.snapshot import LogLine
 from fanout_tui.screens.base import FILTER_CSS, Place, bindings_for
@@ -17,6 +16,7 @@ from fanout_tui.view.log import NO_LINE, entry_lines, filtered, log_line
 from fanout_tui.view.look import Look
 from fanout_tui.view.spans import Line, Span, fit, picked_out
 from fanout_tui.view.top import bar_line, top_line
+from fanout_tui.widgets.filter import Filter
 from fanout_tui.widgets.lines import Block, LineList
 
 
@@ -43,7 +43,7 @@ class LogScreen(FindScreen):
         yield Block(id="head")
         yield self._list
         yield Block(id="picked")
-        yield Input(id="filter", placeholder=self.PLACEHOLDER)
+        yield Filter(self.PLACEHOLDER)
         yield Block(id="footer")
 
     def show(self, look: Look) -> None:

@@ -6,7 +6,6 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.widgets import Input
 
 from fanout.words.model import Row
 from fanout_tui.screens.base import FILTER_CSS, bindings_for
@@ -23,6 +22,7 @@ from fanout_tui.view.sentence import sentence_line
 from fanout_tui.view.side import side_lines
 from fanout_tui.view.spans import Line, Span, fit
 from fanout_tui.view.top import bar_line, top_line
+from fanout_tui.widgets.filter import Filter
 from fanout_tui.widgets.lines import Block
 from fanout_tui.widgets.table import RowTable
 
@@ -63,7 +63,7 @@ class MainScreen(Finds):
                 yield self._table
             yield Block(id="side", fixed=True)
         yield Block(id="tail", fixed=True)
-        yield Input(id="filter", placeholder="filter: text  !not  try>1  why:input")
+        yield Filter("filter: text  !not  try>1  why:input")
         yield Block(id="footer")
 
     def show(self, look: Look) -> None:

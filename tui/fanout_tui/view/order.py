@@ -8,6 +8,7 @@ what needs care is that the list holds still under the cursor.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from fanout.words.model import Row, RowId, Status
 from fanout_tui.keytable import STATUSES
@@ -167,25 +168,45 @@ def matcher(text: str, reason: Reason | None = None) -> Callable[[Row], bool]:
     `why:x` look in one place.
     """
     why = reason or reason_words
-    tests = [_word(word, why) for word in text.casefold().split()]
-    return lambda row: all(test(row) for test in tests)
+    # A word said twice is asked for once, and a reason is made once a row.
+    tests = [_word(word) for word in dict.fromkeys(text.casefold().split())]
+
+    def fits(row: Row) -> bool:
+        said = _Said(row, why)
+        return all(test(said) for test in tests)
+
+    return fits
 
 
-def _word(word: str, reason: Reason) -> Callable[[Row], bool]:
+class _Said:
+    """What a row can be found by; made when a word asks for it."""
+
+    def __init__(self, row: Row, why: Reason) -> None:
+        self.row = row
+        self._why = why
+
+    @cached_property
+    def reason(self) -> str:
+        return self._why(self.row).casefold()
+
+    @cached_property
+    def name(self) -> str:
+        return str(self.row.id).casefold()
+
+
+def _word(word: str) -> Callable[[_Said], bool]:
     if word.startswith("!") and len(word) > 1:
-        inner = _word(word[1:], reason)
-        return lambda row: not inner(row)
+        inner = _word(word[1:])
+        return lambda said: not inner(said)
     if word.startswith("try>") and word[4:].isdecimal():
         least = int(word[4:])
-        return lambda row: tries(row) > least
+        return lambda said: tries(said.row) > least
     if word.startswith("phase:"):
-        return lambda row: word[6:] in row.id.phase.casefold()
+        return lambda said: word[6:] in said.row.id.phase.casefold()
     if word.startswith("why:"):
-        return lambda row: word[4:] in reason(row).casefold()
-    return lambda row: (
-        word in str(row.id).casefold()
-        or word == row.status.value
-        or word in reason(row).casefold()
+        return lambda said: word[4:] in said.reason
+    return lambda said: (
+        word in said.name or word == said.row.status.value or word in said.reason
     )
 
 
