@@ -16,6 +16,7 @@ from fanout.decide.ending import (
 from fanout.decide.fold.state import RunState
 from fanout.decide.money.finishing import options_to_finish
 from fanout.words.counted import of_them
+from fanout.words.events import RunEnded, ScriptEnded
 from fanout.words.snapshot import CRASHED, KILLED, Counts, RunEnd, RunInfo
 
 
@@ -30,11 +31,24 @@ def ended(state: RunState, info: RunInfo) -> RunEnd | None:
         exit_code=event.exit_code,
         complete=event.complete,
         accepted=event.accepted,
+        word=word_of(event, state.script_end),
         cause=cause,
         reason=cause or _counted(state.counts, accepted=event.accepted),
         finish="" if event.complete else finish_command(info, options_to_finish(state)),
         result=_result(state),
     )
+
+
+def word_of(end: RunEnded, script: ScriptEnded | None) -> str:
+    """Return what an end is called: in lists, headlines and the log."""
+    if end.complete:
+        return "complete"
+    if end.accepted:
+        return "incomplete, accepted"
+    # A stop wins over what the script made of it.
+    if end.exit_code == SCRIPT_RAISED and script is not None:
+        return f"script {script.outcome}"
+    return "incomplete"
 
 
 def broken_off(

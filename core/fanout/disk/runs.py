@@ -4,17 +4,15 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from fanout.decide.ended import word_of
 from fanout.decide.fold.run_state import interrupted
 from fanout.disk.lock import RunLock, holder
 from fanout.disk.opening import open_counts
 from fanout.disk.rundir import read_manifest, run_folders
 from fanout.errors import UsageError
-from fanout.words.events import RunEnded
 from fanout.words.snapshot import Counts, Totals
 
 RUNNING = "running"
-COMPLETE = "complete"
-INCOMPLETE = "incomplete"
 KILLED = "killed"
 
 
@@ -28,7 +26,7 @@ class RunSummary:
     arguments: tuple[str, ...]
     simulated: bool
     state: str
-    """`running` (a process works on it), `complete`, `incomplete`, or `killed`."""
+    """`running` (a process works on it), `killed`, or what its end is called."""
     shown: bool
     """It has ended, and a process still holds it: its screen stays up."""
     accepted: bool
@@ -52,7 +50,9 @@ def summary(folder: Path) -> RunSummary:
     opened = open_counts(folder)
     state, start = opened.state, opened.state.start
     held = holder(folder) is not None
-    word = _word(state.end, held=held)
+    word = KILLED if not held else RUNNING
+    if state.end is not None:
+        word = word_of(state.end, state.script_end)
     return RunSummary(
         id=folder.name,
         folder=folder,
@@ -104,12 +104,6 @@ def delete_run(folder: Path, *, now: float) -> None:
     check_deletable(folder)
     with RunLock(folder, now=now):
         shutil.rmtree(folder)
-
-
-def _word(end: RunEnded | None, *, held: bool) -> str:
-    if end is None:
-        return RUNNING if held else KILLED
-    return COMPLETE if end.complete else INCOMPLETE
 
 
 def _size(folder: Path) -> int:

@@ -182,6 +182,8 @@ class RunEnd:
     accepted: bool
     reason: str
     """The cause, or else what the counts say: one sentence, without a full stop."""
+    word: str = "incomplete"
+    """What it is called where it is not complete: `script raised`."""
     cause: str = ""
     """Why it ended before everything was done; empty when nothing cut it short."""
     finish: str

@@ -32,7 +32,7 @@ from fanout.disk.runs import delete_run, list_runs, summary
 from fanout.errors import UsageError
 from fanout.testing.bad_disks import FailingFiles
 from fanout.testing.stories import Story
-from fanout.words.events import RunEnded
+from fanout.words.events import RunEnded, ScriptEnded
 from fanout.words.model import Status
 from figures import record_figure
 
@@ -276,7 +276,7 @@ def test_runs_are_listed_with_how_they_stand(tmp_path: Path) -> None:
     (tmp_path / "stray").mkdir()
     listed = list_runs(tmp_path)
     assert [r.id[-4:] for r in listed] == ["aaaa", "bbbb", "cccc"]
-    assert [r.state for r in listed] == ["killed", "incomplete", "killed"]
+    assert [r.state for r in listed] == ["killed", "incomplete, accepted", "killed"]
     assert (listed[1].exit_code, listed[1].accepted) == (3, True)
     assert listed[0].counts.expected > 0
     assert listed[0].size > 1_000
@@ -317,6 +317,30 @@ def test_a_run_that_has_ended_and_is_still_shown_says_both(tmp_path: Path) -> No
         with pytest.raises(UsageError, match="worked on"):
             delete_run(folder, now=NOW)
     assert (summary(folder).state, summary(folder).shown) == ("complete", False)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code", "word"),
+    [
+        ("raised", 1, "script raised"),
+        ("exited", 1, "script exited"),
+        ("incomplete", 3, "incomplete"),
+        ("cancelled", 4, "incomplete"),
+    ],
+)
+def test_how_a_script_ended_is_told_in_lists_as_in_reports(
+    tmp_path: Path, outcome: str, code: int, word: str
+) -> None:
+    folder = make(tmp_path)
+    story = Story(3)
+    records = list(story.tell(120))
+    records.append(story.record(ScriptEnded(outcome=outcome, text="KeyError: 1")))
+    end = RunEnded(exit_code=code, complete=False, accepted=False)
+    write_segments(folder, [*records, story.record(end)])
+    assert summary(folder).state == word
+    assert report_of(folder, generated_at=NOW).verdict == word
+    write_checkpoint(folder)
+    assert summary(folder).state == word
 
 
 def test_only_a_run_that_rests_can_be_deleted(tmp_path: Path) -> None:

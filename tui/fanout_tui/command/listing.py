@@ -7,7 +7,6 @@ from pathlib import Path
 from fanout.disk.files import is_folder
 from fanout.disk.rundir import find_run
 from fanout.disk.runs import (
-    INCOMPLETE,
     RunSummary,
     check_deletable,
     delete_run,
@@ -80,8 +79,6 @@ def _columns(run: RunSummary) -> tuple[str, ...]:
     usage = run.totals.useful + run.totals.wasted
     when = datetime.fromtimestamp(run.last_at).astimezone()
     state = f"{run.state} (simulated)" if run.simulated else run.state
-    if run.accepted:
-        state = state.replace(INCOMPLETE, f"{INCOMPLETE}, accepted")
     if run.shown:
         state += ", on screen"
     if run.damaged:

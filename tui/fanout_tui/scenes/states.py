@@ -303,6 +303,7 @@ def complete() -> Snapshot:
         exit_code=0,
         complete=True,
         accepted=True,
+        word="incomplete, accepted",
         reason="every expected partition is done",
         finish="",
         result="12 findings",
@@ -354,7 +355,7 @@ def raised() -> Snapshot:
         for r in rows.values()
     }
     text = "the script raised KeyError: 'findings' (audit_modules.py, line 31)"
-    return _over(rows, exit_code=1, reason=text)
+    return _over(rows, exit_code=1, reason=text, word="script raised")
 
 
 def crashed() -> Snapshot:

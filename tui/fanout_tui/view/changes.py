@@ -79,6 +79,7 @@ def _ended(after: Snapshot) -> Change:
         "exit_code": end.exit_code,
         "complete": end.complete,
         "accepted": end.accepted,
+        "word": end.word,
         "reason": end.reason,
         "finish": end.finish,
         "done": after.counts.done,

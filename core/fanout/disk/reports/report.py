@@ -94,6 +94,8 @@ class Report:
     accepted: bool
     exit_code: int | None
     """None while the run lives."""
+    word: str
+    """What its end is called; empty while the run lives."""
     reason: str
     because: str
     """Why it ended before everything was done, where that is more than the counts."""
@@ -199,7 +201,7 @@ class Report:
             return f"complete{self._spoiled}"
         if self.exit_code is None:
             return self.state
-        return "incomplete, accepted" if self.accepted else "incomplete"
+        return self.word
 
 
 def held_against(
@@ -299,6 +301,7 @@ def _report(
         complete=complete,
         accepted=end is not None and end.accepted and not complete,
         exit_code=None if end is None else end.exit_code,
+        word="" if end is None else _word(end),
         reason="" if end is None else end.reason,
         because="" if end is None or complete else end.cause,
         finish=finish,
@@ -320,6 +323,11 @@ def _report(
         outputs=info.out,
         notes=notes,
     )
+
+
+def _word(end: RunEnd) -> str:
+    # A row may have been left open by an end that was complete.
+    return "incomplete" if end.complete else end.word
 
 
 def _phases(
