@@ -176,7 +176,9 @@ def _ceiling(data: Mapping[str, Any], _: Snapshot) -> str:
 
 
 def _end(data: Mapping[str, Any], _: Snapshot) -> str:
-    return f"ended: {one_line(data['reason'])}, exit code {data['exit_code']}"
+    code = data["exit_code"]
+    said = "no exit code" if code is None else f"exit code {code}"
+    return f"ended: {one_line(data['reason'])}, {said}"
 
 
 STATES = {

@@ -37,7 +37,8 @@ def summary_lines(
     if end is not None:
         if end.finish:
             lines.append(f"  finish     {one_line(end.finish)}")
-        lines.append(f"  exit code  {end.exit_code}")
+        code = "none" if end.exit_code is None else end.exit_code
+        lines.append(f"  exit code  {code}")
     return lines[:LINES_MAX]
 
 

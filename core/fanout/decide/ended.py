@@ -8,7 +8,6 @@ import shlex
 
 from fanout.decide.ending import (
     DEFECT,
-    INCOMPLETE,
     SCRIPT_RAISED,
     script_said,
     stop_said,
@@ -60,9 +59,10 @@ def broken_off(
     """
     if word not in {KILLED, CRASHED}:
         return None
-    code, cause = DEFECT, "fanout-tui itself failed"
+    code: int | None = DEFECT
+    cause = "fanout-tui itself failed"
     if word == KILLED:
-        code, cause = INCOMPLETE, "killed before its end"
+        code, cause = None, "killed before its end"
     elif tampered:
         cause = f"the script has replaced {tampered}, without which no run can go on"
         code = SCRIPT_RAISED
@@ -71,6 +71,7 @@ def broken_off(
         exit_code=code,
         complete=False,
         accepted=False,
+        word=word,
         cause=cause,
         reason=f"{cause}: {_counted(state.counts)}",
         finish=finish_command(info),

@@ -177,7 +177,8 @@ class RunEnd:
 
     at: float
     """Wall-clock second of its end; of a run broken off, of its last fact."""
-    exit_code: int
+    exit_code: int | None
+    """None: it was killed, and left none."""
     complete: bool
     accepted: bool
     reason: str

@@ -74,7 +74,7 @@ def test_only_a_run_that_was_broken_off_has_such_an_end() -> None:
     killed = broken_off(KILLED, INFO, state)
     assert killed is not None
     assert killed.at == 12.5
-    assert (killed.exit_code, killed.cause) == (3, "killed before its end")
+    assert (killed.exit_code, killed.cause) == (None, "killed before its end")
 
 
 def test_what_a_script_has_replaced_is_no_failure_of_ours() -> None:

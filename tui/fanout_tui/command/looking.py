@@ -138,4 +138,5 @@ def _say(run: Watched, *, json: bool) -> None:
 
 def _code(last: Snapshot) -> int:
     end = last.end
-    return INCOMPLETE if end is None or end.exit_code < 0 else end.exit_code
+    code = None if end is None else end.exit_code
+    return INCOMPLETE if code is None or code < 0 else code

@@ -268,6 +268,7 @@ def _end(life: Life, handle: Handle, options: Options) -> Ran:
     written = _write_all(snapshot, options.config.reports)
     snapshot, end = written.snapshot, written.snapshot.end
     assert end is not None, "it has ended"
+    assert end.exit_code is not None, "by itself"
     if not options.json:
         from fanout_tui.summary import summary  # noqa: PLC0415
 
@@ -349,4 +350,4 @@ def _crashed(life: Life, snapshot: Snapshot | None, options: Options) -> Ran:
     if snapshot is not None and snapshot.end is not None:
         for text in _write_all(snapshot, options.config.reports).problems:
             problem(text)
-    return Ran(end.exit_code, snapshot)
+    return Ran(DEFECT if end.exit_code is None else end.exit_code, snapshot)

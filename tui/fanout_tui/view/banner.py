@@ -137,7 +137,7 @@ def _ended(look: Look) -> tuple[Line, ...]:
     if end.complete:
         word, style = "COMPLETE", "banner-good"
     else:
-        word = EXIT_WORDS.get(end.exit_code, "INCOMPLETE")
+        word = EXIT_WORDS.get(end.exit_code or 0, "INCOMPLETE")
         if snapshot.state == "killed":
             word = "KILLED"
         style = "banner-bad"

@@ -24,7 +24,15 @@ from fanout.words.budgets import BudgetView
 from fanout.words.counted import plural
 from fanout.words.model import Row, RowId, Status, Usage
 from fanout.words.prices import Prices
-from fanout.words.snapshot import Counts, Live, RunEnd, RunInfo, Snapshot, Totals
+from fanout.words.snapshot import (
+    KILLED,
+    Counts,
+    Live,
+    RunEnd,
+    RunInfo,
+    Snapshot,
+    Totals,
+)
 
 FINAL = frozenset({Status.DONE, Status.MISSING})
 
@@ -93,7 +101,7 @@ class Report:
     complete: bool
     accepted: bool
     exit_code: int | None
-    """None while the run lives."""
+    """None while the run lives, and of one that was killed."""
     word: str
     """What its end is called; empty while the run lives."""
     reason: str
@@ -142,7 +150,9 @@ class Report:
     @property
     def standing(self) -> str:
         """The headline as a sentence, with the exit code."""
-        code = "none yet" if self.exit_code is None else str(self.exit_code)
+        code = "none yet" if self.state != KILLED else "none, for it was killed"
+        if self.exit_code is not None:
+            code = str(self.exit_code)
         return f"{self.headline}. Exit code: {code}."
 
     @property
