@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -128,6 +129,11 @@ def test_leaving_the_screen_goes_on_in_plain_lines(start: Start) -> None:
     terminal.read_until(b"limits of")
     press(terminal, b"q", b"leave the run?")
     terminal.type(b"b")
+    terminal.read_until(b"\x1b[?1049l")
+    terminal.read_until(b"] run forty")
+    # Under the screen it would have done nothing; whoever reads lines may ask.
+    terminal.signal(signal.SIGUSR1)
+    terminal.read_until(b"running count/part-")
     assert terminal.wait(60) == 0
     _, after = terminal.output.split(b"\x1b[?1049l", 1)
     assert b"10 of 10 done" in after

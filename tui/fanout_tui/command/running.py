@@ -136,8 +136,8 @@ def _run(
             # The screen was left: what is still to come is said in plain lines.
             life.thread.close()
             if not screen:
-                asker = Asker(handle, stdio.terminal.source)
-                _say(handle, options, clock, asker)
+                signals.plain()
+                _say(handle, options, clock, Asker(handle, stdio.terminal.source))
             _await_end(life, handle)
         signals.over()
         return _end(life, handle, options)

@@ -7,9 +7,10 @@
 | it has ended, on a screen | leaves the screen; the run's own code stands |
 | reports are written | nothing: they are finished; a second signal leaves them |
 
-SIGUSR1 asks plain output what every row waits for; under a screen, which shows it
-anyway, it does nothing. SIGQUIT writes what every thread is doing into the run's
-folder and ends nothing. Handlers only hand over; the engine does the rest.
+SIGUSR1 asks plain output what every row waits for, also after a screen was left; under
+a screen, which shows it anyway, it does nothing. SIGQUIT writes what every thread is
+doing into the run's folder and ends nothing. Handlers only hand over; the engine does
+the rest.
 """
 
 import faulthandler
@@ -55,13 +56,17 @@ class Signals:
     def attach(self, handle: Handle, *, plain: bool, folder: Path) -> None:
         """There is a run now: what comes is for it."""
         self._handle = handle
-        asked: Callable[..., object] = lambda *_: handle.request_dump()  # noqa: E731
-        acts = {
-            signal.SIGUSR1: asked if plain else signal.SIG_IGN,
-            signal.SIGQUIT: lambda *_: _write_stacks(handle, folder),
-        }
-        for number, act in acts.items():
-            self._before[number] = signal.signal(number, act)
+        stacks: Callable[..., object] = lambda *_: _write_stacks(handle, folder)  # noqa: E731
+        self._before[signal.SIGUSR1] = signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        self._before[signal.SIGQUIT] = signal.signal(signal.SIGQUIT, stacks)
+        if plain:
+            self.plain()
+
+    def plain(self) -> None:
+        """What is to be said is said in plain lines from here on."""
+        handle = self._handle
+        if handle is not None:
+            signal.signal(signal.SIGUSR1, lambda *_: handle.request_dump())
 
     def over(self) -> None:
         """The run has ended; what follows is being written."""
