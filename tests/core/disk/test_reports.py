@@ -571,6 +571,17 @@ def test_the_markdown_has_tables_and_code_only(text: str) -> None:
         assert clean(shown).strip() in [c.strip() for c in hostile.cells]
 
 
+def test_the_csv_says_what_each_row_has_cost(tmp_path: Path) -> None:
+    """In its last column; nothing where a price is unknown."""
+    report = report_of(folder_of(tmp_path, story_of(3, 400)), generated_at=NOW)
+    one = report.partitions[0]
+    priced, unpriced = replace(one, dollars=0.01234567), replace(one, dollars=None)
+    text = FORMATS["csv"](replace(report, partitions=(priced, unpriced)))
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert list(rows[0])[-1] == "dollars"
+    assert [row["dollars"] for row in rows] == ["0.012346", ""]
+
+
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_no_csv_cell_is_a_formula(text: str) -> None:
     written = FORMATS["csv"](hostile_report(text))

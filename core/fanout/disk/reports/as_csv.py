@@ -35,6 +35,7 @@ COLUMNS = (
     *(f"in_doubt_{name}" for name in TOKENS),
     "in_doubt_dollars",
     "again",
+    "dollars",
 )
 
 CELL_MAX = 4_000
@@ -77,6 +78,11 @@ def _cells(one: ReportRow) -> list[str | int]:
         one.throttled_529,
         *one.usage.as_dict().values(),
         *one.in_doubt.as_dict().values(),
-        "" if one.doubt_dollars is None else f"{one.doubt_dollars:.6f}",
+        _price(one.doubt_dollars),
         cell(one.again),
+        _price(one.dollars),
     ]
+
+
+def _price(amount: float | None) -> str:
+    return "" if amount is None else f"{amount:.6f}"
