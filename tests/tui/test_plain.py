@@ -10,11 +10,12 @@ from fanout.words.model import Cause, Status, Wait
 from fanout.words.snapshot import LogLine, Snapshot
 from fanout_tui.command.asking import Asker
 from fanout_tui.jsonlines import JsonLines
-from fanout_tui.plain import PlainOutput
+from fanout_tui.plain import PlainOutput, status_text
 from fanout_tui.scenes.handle import SceneHandle
 from fanout_tui.scenes.rows import NOW, row
 from fanout_tui.scenes.states import SCENES, running
 from fanout_tui.summary import LINES_MAX, summary, summary_lines
+from fanout_tui.text import dollars, tokens
 from fanout_tui.view.glyphs import UNICODE
 from fanout_tui.view.look import Look, moment
 from fanout_tui.view.spans import text_of
@@ -137,7 +138,8 @@ def test_the_beginning_and_the_end() -> None:
     output.close(SCENES["finished"]())
     assert "exit code 3" in lines[-2]
     assert lines[-1].endswith(
-        "of 100  requests 14%  input tokens 60%  output tokens 27%  in flight 0/24 auto"
+        "of 100  3.85M tokens, $1.53 so far  requests 14%  input tokens 60%  "
+        "output tokens 27%  in flight 0/24 auto"
     )
 
 
@@ -153,6 +155,12 @@ def test_a_status_line_every_ten_seconds() -> None:
         output.update(same)
     status = [line for line in lines if "done 34, running 14, throttled 3" in line]
     assert len(status) == 2
+    # Wasted tokens are paid for as well.
+    totals = same.totals
+    used = tokens((totals.useful + totals.wasted).total)
+    assert f" of 100  {used} tokens, {dollars(totals.dollars)} so far  " in status[0]
+    unpriced = replace(same, totals=replace(totals, dollars=None))
+    assert f"{used} tokens, $? so far" in status_text(unpriced)
     assert len(lines) == 4
     assert "bottleneck input tokens/min" in lines[1]
 

@@ -11,7 +11,14 @@ from typing import Any
 from fanout.decide.forecast.say import minutes, span
 from fanout.words.model import Row, RowId, Status
 from fanout.words.snapshot import Snapshot
-from fanout_tui.text import clock_time, one_line, plural, short_time, tokens
+from fanout_tui.text import (
+    clock_time,
+    dollars,
+    one_line,
+    plural,
+    short_time,
+    tokens,
+)
 from fanout_tui.view.changes import Change, changes
 from fanout_tui.view.forecast import tightest
 from fanout_tui.view.glyphs import UNICODE
@@ -98,10 +105,13 @@ def _name(row: RowId) -> str:
 
 
 def status_text(snapshot: Snapshot) -> str:
-    """All counts, how full the limits are, what it has cost."""
+    """All counts, what it has cost, how full the limits are, what is left."""
     counts = snapshot.counts
     parts = [f"{status.value} {counts.of(status)}" for status in _STATUS_ORDER]
+    totals = snapshot.totals
+    used = tokens((totals.useful + totals.wasted).total)
     text = f"{', '.join(parts)} of {counts.expected}"
+    text += f"  {used} tokens, {dollars(totals.dollars)} so far"
     pool = tightest(snapshot.pools)
     if pool is not None:
         for bucket in pool.buckets:
