@@ -4,6 +4,7 @@ import re
 import signal
 from pathlib import Path
 
+from fanout_tui.stdio import CLEAR
 from tui.screening import ALT_OFF, ALT_ON, CURSOR_ON, SCREEN, Start
 
 STDIO = """
@@ -60,6 +61,8 @@ def test_quit_by_keys_gives_the_terminal_back(start: Start) -> None:
     assert b"raw by the script" not in screen
     assert output.count(ALT_ON) == output.count(ALT_OFF) == 1
     assert b"\x1b[2J" not in screen
+    # Of a screen that has grown meanwhile some terminals would keep lines.
+    assert CLEAR.encode() in screen[-200:]
     assert terminal.wait() == 0
 
 

@@ -19,7 +19,7 @@ from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
-from fanout_tui.stdio import POP, Terminal
+from fanout_tui.stdio import CLEAR, POP, Terminal
 from fanout_tui.typed import Keyboard
 
 STOPPED = (signal.SIGTSTP, signal.SIGCONT)
@@ -143,6 +143,7 @@ class TerminalDriver(LinuxDriver):
 
     def stop_application_mode(self) -> None:
         """Switch off what the screen has switched on."""
+        self.write(CLEAR)
         super().stop_application_mode()
         if not self._comes_back:
             self.write(POP)

@@ -60,6 +60,9 @@ def show(
 
 def _run(file: IO[str], terminal: Terminal, called_away: Callable[[], bool]) -> str:
     """The pager reads the text as its input, and its keys from the terminal."""
+    # There is no shell to go back to. One that stops all the same is woken below, but
+    # not what it has started: of that a stop is not told.
+    stops = signal.signal(signal.SIGTSTP, signal.SIG_IGN)
     try:
         pager = subprocess.Popen(  # noqa: S603  (the user's own choice of program)
             command(),
@@ -71,6 +74,8 @@ def _run(file: IO[str], terminal: Terminal, called_away: Callable[[], bool]) -> 
         )
     except (OSError, ValueError) as error:
         return f"the pager failed: {error}"
+    finally:
+        signal.signal(signal.SIGTSTP, stops)
     with terminal.lent(pager.pid):
         return _await(pager, called_away)
 
@@ -85,7 +90,6 @@ def _await(pager: "subprocess.Popen[bytes]", called_away: Callable[[], bool]) ->
             break
         with suppress(ProcessLookupError):
             if found:
-                # There is no shell below it to go back to.
                 os.killpg(pager.pid, signal.SIGCONT)
             if called_away():
                 os.killpg(pager.pid, next(ends, 0))

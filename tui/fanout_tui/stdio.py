@@ -40,6 +40,8 @@ RESTORE_WAITS = 10
 CHUNK, CHUNK_BLOCKING = 65_536, 256
 """Bytes of one write. One to a shared descriptor waits if they do not fit."""
 
+CLEAR = "\x1b[0m\x1b[H\x1b[J"
+"""Before a screen is left: some terminals keep lines of one that has grown."""
 POP = "\x1b[23;2t"
 """Brings back the title there was."""
 
