@@ -45,7 +45,7 @@ def test_the_forecast_is_within_a_tenth_of_what_was_charged(tmp_path: Path) -> N
     assert first["low"] <= read <= first["high"]
     assert told["first"]["calibrated"]["counted"] == 24
     assert abs(told["input"]["off"]) <= 0.1
-    assert "calibrated on 24 counted openings" in ended.out
+    assert "calibrated on 24 first requests counted" in ended.out
     # What was learned is enough for the next run: a dry one says so, and sends nothing.
     program.script(JOB.replace("Say it.", "Say it again."))
     again = program.run("--no-tui", "--dry-run", "job.py")

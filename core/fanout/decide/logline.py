@@ -66,15 +66,24 @@ def _again(event: RunsAgain) -> Line:
 
 
 def _counted(event: OpeningsCounted) -> Line:
-    text = f"{len(event.counts)} openings counted, at no cost"
+    text = f"{plural(len(event.counts), 'first request')} counted, at no cost"
     if event.failed:
         return Line("info", f"{text}; then counting failed: {event.failed}")
     return Line("info", text)
 
 
+def refusal(event: CallRefused) -> str:
+    """`429 limit: This request would exceed …`: the status once, not with its type."""
+    status = event.cause.partition(" ")[0]
+    said = event.message
+    if status.isdecimal() and said.startswith(f"{status} "):
+        said = said.partition(": ")[2] or said
+    return f"{event.cause}: {said}"
+
+
 def _refused(event: CallRefused) -> Line:
     request = f" ({event.request_id})" if event.request_id else ""
-    return Line("warning", f"{event.cause}: {event.message}{request}", event.row)
+    return Line("warning", f"{refusal(event)}{request}", event.row)
 
 
 def _done(event: RowDone) -> Line:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fanout.decide.logline import refusal
 from fanout.words.events import (
     AnswerSentBack,
     CallAbandoned,
@@ -59,7 +60,7 @@ def _said(event: Any) -> Iterator[tuple[str, str]]:
         case TurnsKept():
             yield "note", f"goes on from {len(event.entries)} entries of {event.source}"
         case CallRefused():
-            yield "note", f"{event.cause}: {event.message}"
+            yield "note", refusal(event)
         case AnswerSentBack():
             yield "note", f"sent back: {event.problem}"
         case _:

@@ -105,7 +105,7 @@ def test_a_busy_machine_is_not_forecast_at_the_speed_of_its_limits() -> None:
         seen = forecast(run.outlook, WIDE)
     assert seen.seconds is not None
     assert seen.seconds.expected == pytest.approx((3_000 - 12 * 44) / 44, rel=0.02)
-    assert how_long(seen).endswith(f"{PACE} binds)")
+    assert how_long(seen).endswith(f"by {PACE})")
     without = forecast(run.outlook.only(run._rows), WIDE)
     assert without.seconds is not None
     assert without.seconds.expected < 10

@@ -93,7 +93,7 @@ def test_some_are_counted_before_anything_is_said_or_sent(tmp_path: Path) -> Non
     (counted,) = counts(bench)
     assert (len(counted.counts), counted.failed) == (MOST, "")
     (said,) = told(bench)
-    assert f"calibrated on {MOST} counted openings" in said.text
+    assert f"calibrated on {MOST} first requests counted" in said.text
     kinds = [type(event) for event in bench.journal.events]
     order = [kinds.index(kind) for kind in (OpeningsCounted, type(said), CallAdmitted)]
     assert order == sorted(order)

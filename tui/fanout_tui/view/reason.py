@@ -81,6 +81,8 @@ def wait_forms(wait: Wait, now: float) -> tuple[str, ...]:
     """`429 limit, retry 7s · input tokens`, and shorter: cause, how long, figures."""
     text, short = wait.cause.value, SHORT.get(wait.cause, wait.cause.value)
     detail = one_line(wait.detail)
+    if detail[:3] == text[:3] and detail[:3].isdecimal():
+        detail = detail.partition(": ")[2] or detail
     if wait.cause is Cause.LIMIT and (met := limit_met(wait.detail)):
         detail = met.value
         short = f"{short} {SHORT.get(_OF[met], met.value)}"

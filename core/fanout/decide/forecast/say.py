@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from math import floor, log10
 
 from fanout.decide.forecast.batches import BATCHES
+from fanout.words.counted import plural
 from fanout.words.forecast import Calibrated, Forecast, Range
 from fanout.words.model import Dimension
 
@@ -77,7 +78,7 @@ def cost(seen: Forecast) -> str:
 
 
 def how_long(seen: Forecast) -> str:
-    """Minutes, their range, and what binds; empty when the limits are unknown."""
+    """Minutes, their range, by what; empty when the limits are unknown."""
     if seen.seconds is None:
         return ""
     low, high = minutes(seen.seconds.low), minutes(seen.seconds.high)
@@ -92,8 +93,8 @@ def _binds(what: str) -> str:
     if what == BATCHES:
         return "batches take what they take"
     if what in _BUCKETS:
-        return f"{what} per minute bind"
-    return f"{what} bind" if what.endswith("flight") else f"{what} binds"
+        return f"by {what} per minute"
+    return f"by {what}"
 
 
 def figures(seen: Forecast) -> str:
@@ -102,41 +103,39 @@ def figures(seen: Forecast) -> str:
     text = "; ".join([", ".join(part for part in parts if part), *sure(seen)])
     if seen.learned:
         return text
-    what = "output a guess" if _observed(seen) else "a guess"
-    return f"{text}; {what}, nothing like it was seen yet"
+    return f"{text}; {_guessed(seen)}, nothing like it was seen yet"
+
+
+def _guessed(seen: Forecast) -> str:
+    """What of it is a guess; of agents with tools what these will give them, too."""
+    if not _observed(seen):
+        return "a guess"
+    tools = seen.calibrated is not None and seen.calibrated.openings
+    return "what tools give and the output are guesses" if tools else "output a guess"
 
 
 def sure(seen: Forecast) -> list[str]:
-    """How far off the input may be: `input ±6 %, calibrated on 16 counted openings`.
+    """How far off the input may be: `input ±6 %, calibrated on 16 answers`.
 
     Of agents with tools only what they are given at first is estimated like that.
     """
     known = seen.calibrated
     if known is None:
         return []
-    what = "openings" if known.openings else "input"
+    what = "first requests" if known.openings else "input"
     return [f"{what} ±{100 * known.error:.0f} %, {_by_what(known)}"]
 
 
 def _by_what(known: Calibrated) -> str:
     causes = (
-        (known.counted, "counted opening"),
-        (known.answered, "answer"),
-        (known.earlier, "request of earlier runs"),
+        (known.counted, "first request", " counted"),
+        (known.answered, "answer", ""),
+        (known.earlier, "request", " of earlier runs"),
     )
-    parts = [
-        f"{count:,} {word if count == 1 else _many(word)}"
-        for count, word in causes
-        if count
-    ]
+    parts = [f"{plural(count, one)}{more}" for count, one, more in causes if count]
     if parts:
         return f"calibrated on {' and '.join(parts)}"
     return f"uncalibrated ({known.failed})" if known.failed else "uncalibrated"
-
-
-def _many(word: str) -> str:
-    head, *rest = word.split(" of ")
-    return " of ".join([f"{head}s", *rest])
 
 
 def _observed(seen: Forecast) -> int:
