@@ -1,7 +1,8 @@
 """Where a replay stands: a pure clock over the lives of a recorded run.
 
 Time between lives is left out: a run that was resumed the next morning is played
-as if it had been resumed at once.
+as if it had been resumed at once. So is the time after its end, on a screen that
+stayed up.
 """
 
 from collections.abc import Sequence

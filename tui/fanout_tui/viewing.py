@@ -11,8 +11,9 @@ from pathlib import Path
 
 from fanout.decide.transcript import transcript
 from fanout.disk.lock import holder
-from fanout.disk.playback import Playback, spans
+from fanout.disk.playback import Playback
 from fanout.disk.reading import Mark, follow, records_of
+from fanout.disk.spans import spans
 from fanout.disk.tape import Tape
 from fanout.words.commands import Command
 from fanout.words.model import RowId

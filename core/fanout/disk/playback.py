@@ -6,9 +6,8 @@ doing within a call is nowhere kept, and not shown.
 """
 
 import copy
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -23,7 +22,6 @@ from fanout.disk.checkpoints.folding import Fold, Parts
 from fanout.disk.opening import open_fold
 from fanout.disk.reading import Mark
 from fanout.disk.reports.writing import run_info
-from fanout.disk.segment import SUFFIX, numbers
 from fanout.words.events import Record
 from fanout.words.model import RowId, Status
 from fanout.words.observed import Observed
@@ -138,49 +136,3 @@ class Playback:
             if row.status in _WAITING and row.spec is not None:
                 waiting.setdefault(row.spec.pool, []).append(row.id)
         return seen_in(self._event, waiting).gates
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """The time of one life, in wall-clock seconds."""
-
-    start: float
-    end: float
-
-
-_STAMP = re.compile(rb'"n":\d+,"life":(\d+),"at":([0-9.]+),')
-_HEAD_BYTES = 120
-_TAIL_BYTES = 256 * 1024
-
-
-def spans(run_folder: Path) -> list[Span]:
-    """Return when each life of a run began and ended, by its records' stamps.
-
-    A life begins a segment, so of each only the first and the last line count. It
-    checks nothing: good for a scale, not for facts.
-    """
-    found: dict[int, Span] = {}
-    folder = run_folder / "journal"
-    for number in numbers(folder):
-        for life, at in _ends(folder / f"{number:05}{SUFFIX}"):
-            known = found.get(life)
-            found[life] = Span(at, at) if known is None else Span(known.start, at)
-    return [found[life] for life in sorted(found)]
-
-
-def _ends(path: Path) -> list[tuple[int, float]]:
-    """Return the first and the last stamp of a segment."""
-    with path.open("rb") as file:
-        first, stamps = _stamp(file.readline()), []
-        size = file.seek(0, 2)
-        for tail in (_TAIL_BYTES, size):
-            file.seek(max(0, size - tail))
-            stamps = [one for one in map(_stamp, file.read().splitlines()) if one]
-            if stamps:
-                break
-    return [one for one in (first, *stamps[-1:]) if one is not None]
-
-
-def _stamp(line: bytes) -> tuple[int, float] | None:
-    found = _STAMP.search(line[:_HEAD_BYTES])
-    return None if found is None else (int(found[1]), float(found[2]))

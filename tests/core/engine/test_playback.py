@@ -3,18 +3,22 @@
 import itertools
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.disk.journals import write_segments
 from core.engine.bench import Bench, order
 from fanout.disk.checkpoints.checkpointing import write_checkpoint
-from fanout.disk.playback import Playback, spans
+from fanout.disk.playback import Playback
 from fanout.disk.reading import follow
+from fanout.disk.spans import Span, spans
 from fanout.disk.tape import Tape
 from fanout.testing.scripted_api import ScriptedApi, answered, refused
+from fanout.testing.stories import Story
 from fanout.words.commands import Pause, Resume
-from fanout.words.model import Status
+from fanout.words.events import Noted, Record, RowRequeued, RunEnded
+from fanout.words.model import RowId, Status
 from fanout.words.observed import Observed
 from fanout.words.snapshot import KILLED, Snapshot
 
@@ -218,3 +222,31 @@ def test_lives_are_found_by_their_stamps(tmp_path: Path) -> None:
     write_segments(tmp_path, records)
     (span,) = spans(tmp_path)
     assert (span.start, span.end) == (records[0].at, records[-1].at)
+
+
+def test_what_a_screen_stayed_up_for_is_no_time_of_the_run(tmp_path: Path) -> None:
+    """Also where a row is requeued on it, and in the next life; whatever was said."""
+    records = [*Story(3).tell(1)]
+    started = records[0].at
+    end = RunEnded(exit_code=3, complete=False, accepted=False)
+    told = '"e":"RunEnded"'
+
+    def at(seconds: float, event: Any, life: int = 1) -> None:
+        number = records[-1].seq + 1
+        records.append(Record(number, life, started + seconds, event))
+
+    at(900, Noted(source="script", text=told))
+    at(1_000, end)
+    at(1_001, Noted(source="engine", text="wrote report.md"))
+    at(9_000, RowRequeued(row=RowId("a", "b"), fresh=False))
+    at(9_010, Noted(source="log", text="goes on"))
+    at(9_020, end)
+    at(9_500, Noted(source="engine", text="SIGQUIT"))
+    at(20_000, records[0].event, life=2)
+    at(20_005, Noted(source="log", text="killed after this"), life=2)
+    write_segments(tmp_path, records)
+    assert spans(tmp_path) == [
+        Span(started, started + 1_000),
+        Span(started + 9_000, started + 9_020),
+        Span(started + 20_000, started + 20_005),
+    ]
