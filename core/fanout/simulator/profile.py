@@ -9,7 +9,7 @@ import re
 import tomllib
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -235,6 +235,7 @@ def load(name_or_file: str, extra: dict[str, Any] | None = None) -> Profile:
     return build(merge(table, extra or {}), name_or_file)
 
 
+PAGE = "core/fanout/simulator/README.md"
 _HINT = f"hint: there are {', '.join(NAMES)}, or give the path of a TOML file"
 
 
@@ -260,16 +261,30 @@ def build(table: dict[str, Any], origin: str) -> Profile:
         reason = re.sub(r"^Value error, ", "", first["msg"])
         raise ProfileError(
             f"profile {origin!r}: {place}: {reason[:1].lower()}{reason[1:]}; hint: "
-            f"{_hint(first['type'], place)}"
+            f"{_hint(first['type'], first['loc'])}"
         ) from error
 
 
-def _hint(kind: str, place: str) -> str:
-    if kind == "extra_forbidden":
-        return f"remove {place!r} or check its spelling"
+def _hint(kind: str, place: tuple[int | str, ...]) -> str:
+    name = ".".join(map(str, place)) or "the file"
+    if kind == "extra_forbidden" and (there := _keys_beside(place)):
+        return f"there are {', '.join(there)}"
     if kind == "missing":
-        return f"add {place!r}"
-    return f"correct the value of {place!r}"
+        return f"add {name!r}"
+    if kind == "tuple_type":
+        return f"write it as [[{name}]], once for each"
+    return f"correct the value of {name!r}; {PAGE} has every key"
+
+
+def _keys_beside(place: tuple[int | str, ...]) -> list[str]:
+    """Return what could stand where a key does that is none."""
+    model: Any = Profile
+    for step in place[:-1]:
+        if isinstance(step, str) and (field := model.model_fields.get(step)):
+            inner = [field.annotation, *get_args(field.annotation)]
+            models = [one for one in inner if hasattr(one, "model_fields")]
+            model = models[0] if models else model
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
