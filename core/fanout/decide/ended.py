@@ -74,7 +74,7 @@ def broken_off(
         word=word,
         cause=cause,
         reason=f"{cause}: {_counted(state.counts)}",
-        finish=finish_command(info),
+        finish=finish_command(info, options_to_finish(state)),
     )
 
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from core.engine.bench import order
+from core.engine.bench import INFO, order
 from core.engine.test_budgets import charged, kinds, small
 from core.engine.test_waves import Timed
 from fanout.decide.admission.why import why
+from fanout.decide.ended import broken_off
 from fanout.decide.fold.state import RunState, apply, interrupt
 from fanout.decide.logline import describe
 from fanout.decide.money.spent import budgets_of, purses_of
@@ -22,10 +23,12 @@ from fanout.words.commands import (
     RaiseBudget,
     Requeue,
     Resume,
+    SetCeiling,
     Stop,
 )
 from fanout.words.events import BudgetSet, CallAdmitted, Record
 from fanout.words.model import Cause, RowId, Status
+from fanout.words.snapshot import KILLED
 from fanout.world.spend.planning import Planning
 
 ASKED = Planning(raises=True)
@@ -313,3 +316,64 @@ def test_the_log_says_what_a_budget_is_now(event: BudgetSet, said: str) -> None:
     line = describe(Record(1, 1, 0.0, event))
     assert line is not None
     assert line.text == f"{said} from here on"
+
+
+@pytest.mark.parametrize("how", [Stop("drain", "quit"), Stop("now", "SIGTERM")])
+@pytest.mark.parametrize("phase", ["", "audit"])
+def test_whoever_leaves_at_a_ceiling_is_told_one_that_suffices(
+    tmp_path: Path, how: Stop, phase: str
+) -> None:
+    """No row has been refused yet: they only wait for an answer."""
+    budget = Budget() if phase else SMALL
+    bench = Asked(tmp_path, budget=budget)
+    bench.port.enter_phase("audit", None, SMALL if phase else Budget())
+    bench.schedule(*small(9, "audit"))
+    if not phase:
+        set_ = BudgetSet(tokens=SMALL.tokens, dollars=None)
+        bench.at(1, lambda: bench.core.record(set_))
+    bench.look(60)
+    bench.says(61, how)
+    bench.run()
+    assert bench.asked(60) == [phase]
+    assert bench.end is not None
+    words = bench.end.finish.removeprefix("fanout-tui resume ").split()
+    assert words[0] == "--max-tokens-total"
+    figure = int(words[1].removeprefix("audit="))
+    assert words[1].startswith("audit=") is bool(phase)
+    # Nine rows of 120, and the worst case of the last one.
+    assert figure >= 9 * 120 + bench.seen[60][0].tokens
+
+
+def test_a_ceiling_that_leaves_room_for_the_rest_stays(tmp_path: Path) -> None:
+    bench = Asked(tmp_path, budget=Budget(tokens=50_000))
+    bench.schedule(*small(9, "audit"))
+    roomy = BudgetSet(tokens=50_000, dollars=1.0)
+    bench.at(1, lambda: bench.core.record(roomy))
+    bench.says(2, Stop("now", "SIGINT"))
+    bench.run()
+    assert bench.state.counts.missing
+    assert bench.end is not None
+    assert bench.end.finish == "fanout-tui resume test-1"
+
+
+def test_a_ceiling_that_the_rest_will_reach_is_raised_before_it_is(
+    tmp_path: Path,
+) -> None:
+    """What is left goes by what is done; a killed run is told the same."""
+    bench = Asked(tmp_path)
+    bench.core.post(SetCeiling(5))
+    bench.schedule(*small(40, "audit"))
+    near = BudgetSet(tokens=3_000, dollars=None)
+    bench.at(1, lambda: bench.core.record(near))
+    bench.says(2.5, Stop("drain", "SIGINT"))
+    bench.run()
+    counts = bench.state.counts
+    assert counts.done > 0
+    assert bench.state.spend.tokens < 2_000
+    assert bench.end is not None
+    words = bench.end.finish.split()
+    assert words[2] == "--max-tokens-total"
+    assert int(words[3]) >= 40 * 120
+    killed = broken_off(KILLED, INFO, bench.state)
+    assert killed is not None
+    assert killed.finish == bench.end.finish

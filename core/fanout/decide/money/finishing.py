@@ -1,11 +1,14 @@
 """Which options finish a run that ended short: budgets that suffice, and consent.
 
-A budget is to suffice for what was forecast, and for the most that one more call may
-be reserved; it is never less than twice the ceiling that was in the way. Whoever types
-the command sees the figure.
+A ceiling is in the way where a call did not fit, and where what is spent and what is
+to be expected of the rows that are not done go beyond it, whatever ended the run. The
+budget is to suffice for these, for what was forecast, and for the most that one more
+call may be reserved; it is never less than twice the ceiling that was in the way.
+Whoever types the command sees the figure.
 """
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from math import ceil, floor, log10
 from typing import Any
@@ -29,10 +32,12 @@ def options_to_finish(state: RunState) -> str:
         return ""
     short = {RUN} if stop == "budget" else _phases_short(state)
     words = ""
-    for name, view in budgets_of(state).items() if short else ():
-        if name in short:
+    for name, view in budgets_of(state).items():
+        needs = _needs(state, name, view)
+        if name in short or _is_beyond(view, needs):
             prefix = f"{shlex.quote(name)}=" if name else ""
-            words += _more(prefix, view, _wanted(state, name, view))
+            wanted = _wanted(state, name, view)
+            words += _more(prefix, view, _larger(wanted, needs))
     return words
 
 
@@ -42,6 +47,53 @@ def _phases_short(state: RunState) -> set[str]:
         for row in state.rows.values()
         if row.end is not None and row.end.kind is MissingKind.BUDGET
     }
+
+
+def _is_beyond(view: BudgetView, needs: Most) -> bool:
+    tokens, ceiling = view.budget.tokens, view.budget.dollars
+    return (tokens is not None and needs.tokens > tokens) or (
+        ceiling is not None and (needs.dollars or 0.0) > ceiling
+    )
+
+
+def _larger(one: Most, other: Most) -> Most:
+    dollars = max(one.dollars or 0.0, other.dollars or 0.0)
+    return Most(max(one.tokens, other.tokens), dollars)
+
+
+def _needs(state: RunState, name: str, view: BudgetView) -> Most:
+    """What is spent, and what rows that are not done may take by those that are."""
+    rows = [r for r in state.rows.values() if name in (RUN, r.id.phase)]
+    left = [row for row in rows if row.status is not Status.DONE]
+    if not left:
+        return Most()
+    tokens, cost = _held(view), (view.dollars or 0.0) + (view.held_dollars or 0.0)
+    for phase, count in Counter(row.id.phase for row in left).items():
+        each = _each(state, phase, [row for row in rows if row.id.phase == phase])
+        tokens += round(count * each.tokens)
+        cost += count * (each.dollars or 0.0)
+    call = _largest_call(state, left)
+    return Most(tokens + call.tokens, cost + (call.dollars or 0.0))
+
+
+def _each(state: RunState, phase: str, rows: Iterable[Row]) -> Most:
+    """What one row of a phase takes: as those that are done, else as forecast."""
+    done = [r.tally for r in rows if r.status is Status.DONE and r.tally.attempts]
+    if done:
+        tokens = sum((tally.useful + tally.wasted).total for tally in done)
+        cost = sum(tally.dollars or 0.0 for tally in done)
+        return Most(ceil(tokens / len(done)), cost / len(done))
+    told = [] if state.forecast is None else _figures(state.forecast.figures, phase)
+    agents = sum(_count(one.get("agents")) for one in told)
+    if not agents:
+        return Most()
+    tokens = ceil(sum(_figure(_total(one), "expected") for one in told) / agents)
+    cost = sum(_figure(one.get("dollars"), "expected") for one in told)
+    return Most(tokens, cost / agents)
+
+
+def _count(told: Any) -> int:
+    return told if isinstance(told, int) and told > 0 else 0
 
 
 def _more(prefix: str, view: BudgetView, wanted: Most) -> str:
@@ -109,7 +161,11 @@ def _total(figures: Mapping[str, Any]) -> Any:
 
 
 def _high(figure: Any) -> float:
-    value = figure.get("high") if isinstance(figure, Mapping) else None
+    return _figure(figure, "high")
+
+
+def _figure(figure: Any, name: str) -> float:
+    value = figure.get(name) if isinstance(figure, Mapping) else None
     if isinstance(value, int | float) and 0 <= value < float("inf"):
         return float(value)
     return 0.0
