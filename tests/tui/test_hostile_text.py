@@ -12,9 +12,10 @@ from rich.cells import cell_len
 from core.disk.test_hostile_reports import folder_of
 from fanout.words.clean import clean
 from fanout_tui.app import FanoutApp
+from fanout_tui.cells import width
 from fanout_tui.crash import keep_traceback
 from fanout_tui.scenes.rows import NOW
-from fanout_tui.text import one_line, width, wrap
+from fanout_tui.text import one_line, wrap
 from fanout_tui.view.copying import row_json, row_text
 from fanout_tui.view.glyphs import UNICODE
 from fanout_tui.view.look import Look

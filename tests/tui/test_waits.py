@@ -6,9 +6,9 @@ import pytest
 
 from fanout.words.model import Cause, Dimension, Wait
 from fanout.words.snapshot import Gate
+from fanout_tui.cells import width
 from fanout_tui.scenes.rows import NOW, POOL
 from fanout_tui.scenes.states import running
-from fanout_tui.text import width
 from fanout_tui.view.gauges import gauge_lines
 from fanout_tui.view.glyphs import UNICODE
 from fanout_tui.view.history import History

@@ -6,17 +6,16 @@ as it is long. Everything that came from a model, a tool or a script passes
 in it is seen, not obeyed.
 """
 
-import unicodedata
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
 
 from fanout.decide.forecast import say
 from fanout.words import counted
 from fanout.words.clean import clean, shortened
+from fanout_tui.cells import sizes, width
 
 plural = counted.plural
 
-_WIDE = frozenset("WF")
 _PLAIN = str.maketrans({"·": "-", "→": ">", "—": "-", "…": "~"})
 
 
@@ -39,35 +38,12 @@ def one_line(text: str) -> str:
     return clean(text.replace("\r\n", "\n").translate(_SPACES))
 
 
-@lru_cache(maxsize=4096)
-def char_width(char: str) -> int:
-    """Cells one character takes: 0, 1 or 2."""
-    if unicodedata.category(char) in {"Mn", "Me", "Cf"}:
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in _WIDE else 1
-
-
-def width(text: str) -> int:
-    """Cells `text` takes."""
-    if text.isascii():
-        return len(text)
-    return sum(map(char_width, text))
-
-
 def cut_end(text: str, cells: int, mark: str = "…") -> str:
     """The beginning of `text`, at most `cells` wide."""
     if width(text) <= cells:
         return text
     room = cells - width(mark)
-    if room < 0:
-        return mark[:cells]
-    kept, used = [], 0
-    for char in text:
-        used += char_width(char)
-        if used > room:
-            break
-        kept.append(char)
-    return "".join(kept) + mark
+    return text[: _fitting(sizes(text), room)] + mark if room >= 0 else mark[:cells]
 
 
 def cut_start(text: str, cells: int, mark: str = "…") -> str:
@@ -77,13 +53,18 @@ def cut_start(text: str, cells: int, mark: str = "…") -> str:
     room = cells - width(mark)
     if room < 0:
         return mark[:cells]
-    kept, used = [], 0
-    for char in reversed(text):
-        used += char_width(char)
-        if used > room:
-            break
-        kept.append(char)
-    return mark + "".join(reversed(kept))
+    kept = _fitting(sizes(text)[::-1], room)
+    return mark + text[len(text) - kept :]
+
+
+def _fitting(found: Sequence[int], cells: int) -> int:
+    """How many characters of these sizes fit into `cells`."""
+    used = 0
+    for count, size in enumerate(found):
+        used += size
+        if used > cells:
+            return count
+    return len(found)
 
 
 def left(text: str, cells: int, mark: str = "…") -> str:
@@ -114,8 +95,9 @@ def wrap(text: str, cells: int) -> list[str]:
 
 def _wrap_line(text: str, cells: int) -> list[str]:
     lines: list[str] = []
+    found = sizes(text)
     start = 0
-    while (end := _fitting(text, start, cells)) < len(text):
+    while (end := _line_end(found, start, cells)) < len(text):
         space = text.rfind(" ", start, end)
         if space > start + cells // 3 and text[end] != " ":
             end = space
@@ -127,11 +109,11 @@ def _wrap_line(text: str, cells: int) -> list[str]:
     return lines
 
 
-def _fitting(text: str, start: int, cells: int) -> int:
+def _line_end(found: Sequence[int], start: int, cells: int) -> int:
     """Where a line of at most `cells` that begins at `start` ends."""
     at, used = start, 0
-    while at < len(text):
-        used += char_width(text[at])
+    while at < len(found):
+        used += found[at]
         if used > cells and at > start:
             break
         at += 1

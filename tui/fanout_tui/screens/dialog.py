@@ -9,8 +9,8 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.screen import ModalScreen
 
+from fanout_tui.cells import width
 from fanout_tui.screens.base import Answer, ClosesOnce
-from fanout_tui.text import width
 from fanout_tui.view.glyphs import Glyphs
 from fanout_tui.view.help import help_lines
 from fanout_tui.view.questions import Question, question_lines

@@ -7,6 +7,7 @@ from fanout.words.hiding import redact
 from fanout.words.model import Row, Status
 from fanout.words.snapshot import BucketView
 from fanout_tui.bridge import TranscriptLine
+from fanout_tui.cells import width
 from fanout_tui.keytable import TABS
 from fanout_tui.text import (
     clock_time,
@@ -16,7 +17,6 @@ from fanout_tui.text import (
     plural,
     signed,
     tokens,
-    width,
     wrap,
 )
 from fanout_tui.view.gauges import NAMES

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from fanout.words.snapshot import CRASHED
+from fanout_tui.cells import width
 from fanout_tui.keytable import footer_keys
-from fanout_tui.text import width
 from fanout_tui.view.look import Look
 from fanout_tui.view.spans import Line, Span, fit, spread
 

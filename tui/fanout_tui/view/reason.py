@@ -10,7 +10,8 @@ from fanout.decide.admission.said import said_limit
 from fanout.decide.admission.why import why
 from fanout.words.model import Cause, Dimension, Row, Status, Wait
 from fanout.words.snapshot import Live
-from fanout_tui.text import one_line, plural, short_time, tokens, width
+from fanout_tui.cells import width
+from fanout_tui.text import one_line, plural, short_time, tokens
 from fanout_tui.view.look import STALE_S, Look
 from fanout_tui.view.spans import Span
 

@@ -7,7 +7,8 @@ they have is `theme.py`'s business.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from fanout_tui.text import cut_end, width
+from fanout_tui.cells import width
+from fanout_tui.text import cut_end
 
 
 class Span(NamedTuple):

@@ -3,7 +3,8 @@
 from fanout.decide.forecast.batches import BATCHES
 from fanout.words.model import Status
 from fanout.words.snapshot import Snapshot
-from fanout_tui.text import clock_time, cut_end, dollars, one_line, tokens, width
+from fanout_tui.cells import width
+from fanout_tui.text import clock_time, cut_end, dollars, one_line, tokens
 from fanout_tui.view.glyphs import Glyphs
 from fanout_tui.view.look import Look
 from fanout_tui.view.spans import Line, Span, fit, line_width, spread
