@@ -22,7 +22,9 @@ from fanout_tui.keytable import KEYS
 from fanout_tui.scenes.states import SCENES
 from fanout_tui.screens import dialog
 from fanout_tui.screens.dialog import AskScreen
+from fanout_tui.screens.finding import Finds
 from fanout_tui.screens.main import MainScreen
+from fanout_tui.widgets.filter import FILTER_MAX
 from tui.stage import Stage, staged
 
 LEAVES = {"d", "ctrl+c", "ctrl+q"}
@@ -209,6 +211,33 @@ async def test_what_is_typed_after_the_slash_is_the_filter() -> None:
         await together(stage, ("slash", "l", "o", "g"))
         assert stage.app.picking.listing.filter == "log"
         assert isinstance(stage.app.screen, MainScreen)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("opened", [(), ("l",), ("enter",)])
+async def test_what_comes_right_behind_the_filters_end_is_not_in_it(
+    opened: tuple[str, ...],
+) -> None:
+    """All of it in one read, as over a slow line: words, enter, and a key."""
+    async with staged("running", keys=opened) as stage:
+        typed = ("slash", "a", "z", "backspace", "u", "enter", "question_mark")
+        await together(stage, typed)
+        alive(stage)
+        assert type(stage.app.screen).__name__ == "HelpScreen"
+        await stage.press("escape")
+        screen = stage.app.screen
+        assert isinstance(screen, Finds)
+        assert screen.words() == "au"
+        assert not screen.typing
+
+
+@pytest.mark.anyio
+async def test_a_filter_takes_no_more_than_it_holds() -> None:
+    async with staged("running", keys=("slash",)) as stage:
+        await together(stage, ["x"] * (FILTER_MAX + 50))
+        assert stage.app.picking.listing.filter == "x" * FILTER_MAX
+        await stage.press("escape")
+        assert stage.app.picking.listing.filter == ""
 
 
 @pytest.mark.anyio

@@ -3,15 +3,25 @@
 from textual import events
 from textual.app import App
 from textual.await_complete import AwaitComplete
-from textual.widgets import Input
 
 from fanout_tui.palette import Palette
 from fanout_tui.screens.base import RunScreen
 from fanout_tui.screens.dialog import Overlay
+from fanout_tui.screens.finding import Finds
 from fanout_tui.screens.main import MainScreen
+from fanout_tui.widgets.filter import Filter
 
 BOUNCE_S = 0.3
 """A key that closed a dialog and comes again as soon was struck twice."""
+
+
+def _typed(screen: object, field: object, event: events.Key) -> bool:
+    """The key has gone into a filter."""
+    return (
+        isinstance(screen, Finds)
+        and isinstance(field, Filter)
+        and screen.take_typed(field, event)
+    )
 
 
 class KeyTaking(App[None]):
@@ -47,8 +57,9 @@ class KeyTaking(App[None]):
         ):
             return True
         if isinstance(screen, RunScreen):
-            typed = isinstance(self.focused, Input)
-            return not typed and await self._check_bindings(event.key)
+            if _typed(screen, self.focused, event):
+                return True
+            return await self._check_bindings(event.key)
         screen.take_key(event)
         if self.screen is not screen:
             self._struck = (event.key, event.time)

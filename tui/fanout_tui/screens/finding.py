@@ -1,6 +1,7 @@
 """Screens with a filter: words typed into its line leave what has them."""
 
 from textual.app import ComposeResult
+from textual.events import Key
 from textual.widgets import Input
 
 from fanout_tui.screens.base import Place, RunScreen, ScrollScreen
@@ -37,6 +38,20 @@ class Finds(RunScreen):
         self.query_one("#filter", Input).display = False
         self.set_focus(None)
         self.fanout.draw()
+
+    def take_typed(self, field: Filter, event: Key) -> bool:
+        """Type a key into the filter, at once: what comes next may be for the list.
+
+        False: it is no letter, and does what Textual has it do.
+        """
+        if event.key == "enter":
+            self.find(field.value)
+            self.close_filter()
+        elif event.is_printable and event.character:
+            field.take(event.character)
+        else:
+            return False
+        return True
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter as it is typed; what comes after it was closed is late."""

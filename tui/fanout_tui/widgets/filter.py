@@ -13,6 +13,12 @@ class Filter(Input):
     def __init__(self, placeholder: str) -> None:
         super().__init__(id="filter", placeholder=placeholder, max_length=FILTER_MAX)
 
+    def take(self, text: str) -> None:
+        """Put it where the cursor is, in place of what is marked."""
+        start, end = sorted(self.selection)
+        if len(self.value) - (end - start) + len(text) <= FILTER_MAX:
+            self.replace(text, start, end)
+
     def _on_paste(self, event: events.Paste) -> None:
         """Keep what fits of the first line; Textual's own handler comes after this."""
         line = next(iter(event.text.splitlines()), "")
