@@ -18,6 +18,17 @@ from fanout.words.counted import of_them
 from fanout.words.events import RunEnded, ScriptEnded
 from fanout.words.snapshot import CRASHED, KILLED, Counts, RunEnd, RunInfo
 
+INCOMPLETE = "incomplete"
+OF_SCRIPTS = {"raised": "script raised", "exited": "script exited"}
+WORDS = frozenset(
+    {
+        *("starting", "running", "paused", "draining", "stopping", "finished"),
+        *("complete", INCOMPLETE, "incomplete, accepted", KILLED, CRASHED),
+        *OF_SCRIPTS.values(),
+    }
+)
+"""All that a run's standing is ever called; what else a journal says is not told."""
+
 
 def ended(state: RunState, info: RunInfo) -> RunEnd | None:
     """Return how a run ended; None while it has not come to its end."""
@@ -46,8 +57,8 @@ def word_of(end: RunEnded, script: ScriptEnded | None) -> str:
         return "incomplete, accepted"
     # A stop wins over what the script made of it.
     if end.exit_code == SCRIPT_RAISED and script is not None:
-        return f"script {script.outcome}"
-    return "incomplete"
+        return OF_SCRIPTS.get(script.outcome, INCOMPLETE)
+    return INCOMPLETE
 
 
 def broken_off(

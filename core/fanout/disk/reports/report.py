@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from fanout.decide.ended import broken_off, ended, finish_command
+from fanout.decide.ended import INCOMPLETE, WORDS, broken_off, ended, finish_command
 from fanout.decide.fold.run_state import RUN
 from fanout.decide.fold.state import RunState
 from fanout.decide.forecast.compare import compared, outcome
@@ -209,9 +209,8 @@ class Report:
         """The run's standing in one word or two."""
         if self.complete:
             return f"complete{self._spoiled}"
-        if self.exit_code is None:
-            return self.state
-        return self.word
+        word = self.state if self.exit_code is None else self.word
+        return word if word in WORDS else INCOMPLETE
 
 
 def held_against(
