@@ -24,6 +24,19 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Raised:
+    """A budget that was set anew while the run went on: on the screen."""
+
+    phase: str
+    """Whose budget it is; empty: the run's."""
+    life: int
+    seconds: float
+    """Since that life began."""
+    before: Budget
+    after: Budget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetView:
     """A budget, what was spent of it, and what is set aside."""
 
@@ -35,6 +48,8 @@ class BudgetView:
     held_tokens: int = 0
     """The most that calls in flight, and those in doubt, may come to."""
     held_dollars: float | None = 0.0
+    raised: tuple[Raised, ...] = ()
+    """How it came to be what it is, the earliest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

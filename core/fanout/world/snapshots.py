@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from fanout.decide.admission.planner import gate
 from fanout.decide.ended import broken_off, ended
-from fanout.decide.fold.run_state import interrupt, standing
+from fanout.decide.fold.run_state import RUN, interrupt, standing
 from fanout.decide.money.budget import Purses
+from fanout.decide.money.spent import with_raises
 from fanout.words.budgets import BudgetView, Short
 from fanout.words.forecast import Asking, Forecast
 from fanout.words.snapshot import (
@@ -94,6 +95,8 @@ class Publisher:
         word = standing(state)
         if self.crashed:
             word, ceiling = CRASHED, replace(ceiling, in_flight=0)
+        views = {RUN: self._purse.run.view(), **self.phase_budgets()}
+        budgets = with_raises(views, state)
         return Snapshot(
             at=core.clock.wall(),
             run=self.info,
@@ -115,8 +118,8 @@ class Publisher:
             left=self.left(now),
             asking=self.asking(),
             prices=self._purse.prices,
-            budget=self._purse.run.view(),
-            phase_budgets=self.phase_budgets(),
+            budget=budgets.pop(RUN),
+            phase_budgets=budgets,
             shorts=self.shorts(),
         )
 

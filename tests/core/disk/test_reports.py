@@ -18,6 +18,7 @@ from core.disk.journals import state_of, story_of, write_segments
 from fanout.decide.ended import ended as end_of
 from fanout.decide.fold.run_state import RUN
 from fanout.decide.money.spent import budgets_of
+from fanout.disk.checkpoints.checkpointing import write_checkpoint
 from fanout.disk.codec import encode
 from fanout.disk.files import DISK
 from fanout.disk.lock import RunLock
@@ -33,8 +34,10 @@ from fanout.errors import UsageError
 from fanout.testing.stories import Story
 from fanout.words.clean import clean
 from fanout.words.events import (
+    BudgetSet,
     CallAdmitted,
     LifeStarted,
+    PhaseEntered,
     Record,
     RowDone,
     RowMissing,
@@ -304,6 +307,51 @@ def test_a_snapshot_makes_the_same_report(tmp_path: Path) -> None:
     other = report_of(folder, generated_at=NOW)
     assert one == other
     assert as_dict(one) == as_dict(other)
+
+
+def test_a_raised_budget_is_told_beside_what_was_spent(tmp_path: Path) -> None:
+    """What it was, what it is, when and by whom; a checkpoint holds it, too."""
+    story = Story(3)
+    life = next(iter(Story(3).tell(1))).event
+    assert isinstance(life, LifeStarted)
+    records = [story.record(replace(life, budgets={"": [None, 5.0]}))]
+    started = records[0].at
+    sets = (
+        (65.0, BudgetSet(tokens=None, dollars=15.0)),
+        (125.5, BudgetSet(tokens=900_000, dollars=None, phase="a|b")),
+        (130.0, BudgetSet(tokens=None, dollars=20.0)),
+    )
+    records.append(Record(2, 1, started, PhaseEntered(phase="a|b", tokens=4_000)))
+    for number, (after, event) in enumerate(sets, 3):
+        records.append(Record(number, 1, started + after, event))
+    folder = folder_of(tmp_path, records)
+    for _ in range(2):
+        report = report_of(folder, generated_at=NOW)
+        said = json.loads(FORMATS["json"](report))
+        assert_valid(said, SCHEMA)
+        raised = said["budget"]["raised"]
+        assert [(r["seconds"], r["to"]["max_usd"]) for r in raised] == [
+            (65.0, 15.0),
+            (130.0, 20.0),
+        ]
+        assert raised[0]["from"] == {"max_tokens_total": None, "max_usd": 5.0}
+        assert {r["by"] for r in raised} == {"the screen"}
+        (phase,) = said["phases"]
+        assert [r["to"]["max_tokens_total"] for r in phase["budget"]["raised"]] == [
+            900_000
+        ]
+        write_checkpoint(folder)
+    for form in ("md", "html"):
+        text = FORMATS[form](report)
+        assert (
+            "Budget: $20.00; 0 tokens, $0.00, spent; "
+            "raised on the screen after 1:05, from $5.00 to $15.00; "
+            "raised on the screen after 2:10, from $15.00 to $20.00."
+        ) in text
+        assert (
+            "900,000 tokens; 0 tokens, $0.00, spent; raised on the screen after 2:06, "
+            "from 4,000 tokens to 900,000 tokens."
+        ) in text
 
 
 def test_an_empty_or_foreign_folder_has_a_report_too(tmp_path: Path) -> None:

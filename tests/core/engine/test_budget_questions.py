@@ -139,6 +139,11 @@ def test_a_raise_that_is_not_enough_asks_again(tmp_path: Path) -> None:
     bench.says(91, RaiseBudget(tokens=9_000, phase="audit"))
     bench.at(120, bench.returns)
     assert bench.run() == 0
+    raised = bench.engine.publisher.phase_budgets()["audit"].budget.tokens
+    assert raised == 9_000
+    views = budgets_of(bench.state)["audit"].raised
+    assert [one.after.tokens for one in views] == [701, 1_100, 9_000]
+    assert [round(one.seconds) for one in views] == [61, 63, 91]
     numbers = [bench.seen[at][0].number for at in (60, 62, 90)]
     assert numbers == sorted(set(numbers))
     assert "1,100 tokens" in bench.seen[90][0].reason

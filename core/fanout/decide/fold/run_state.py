@@ -15,7 +15,7 @@ from fanout.decide.money.pricing import BUILT_IN, dollars
 from fanout.decide.money.spending import Spend
 from fanout.decide.sums import Ledger, minus
 from fanout.words.ahead import Forecasted, Foreseen
-from fanout.words.budgets import Budget
+from fanout.words.budgets import Budget, Raised
 from fanout.words.events import (
     CallAbandoned,
     CallAnswered,
@@ -47,6 +47,8 @@ RUN = ""
 
 class RunState:
     """A run as its journal tells it; changed by `apply` alone."""
+
+    raised: tuple[Raised, ...] = ()  # Budgets set anew in any life, in order.
 
     def __init__(self) -> None:
         self.rows: dict[RowId, Row] = {}

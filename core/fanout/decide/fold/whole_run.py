@@ -5,7 +5,7 @@ from typing import Any
 
 from fanout.decide.fold.run_state import RUN, RunState
 from fanout.words.ahead import Forecasted, OpeningsCounted, RunsAgain
-from fanout.words.budgets import Budget
+from fanout.words.budgets import Budget, Raised
 from fanout.words.events import (
     BudgetSet,
     CeilingSet,
@@ -37,9 +37,18 @@ def _ceiling_set(state: RunState, _at: float, event: CeilingSet) -> None:
     state.ceiling = event.ceiling
 
 
-def _budget_set(state: RunState, _at: float, event: BudgetSet) -> None:
+def _budget_set(state: RunState, at: float, event: BudgetSet) -> None:
+    name = event.phase or RUN
     budget = Budget(tokens=event.tokens, dollars=event.dollars)
-    state.budgets[event.phase or RUN] = budget
+    raised = Raised(
+        phase=event.phase,
+        life=state.life,
+        seconds=max(0.0, at - state.started_at),
+        before=state.budgets.get(name, Budget()),
+        after=budget,
+    )
+    state.raised = (*state.raised, raised)
+    state.budgets[name] = budget
 
 
 def _run_paused(state: RunState, _at: float, _event: RunPaused) -> None:

@@ -1,5 +1,8 @@
 """What earlier lives of a run have spent, as the next one's purses begin with it."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from fanout.decide.batching import PRICE
 from fanout.decide.fold.run_state import RUN
 from fanout.decide.fold.state import RunState
@@ -25,7 +28,21 @@ def budgets_of(state: RunState) -> dict[str, BudgetView]:
             purse = purses.phase(phase)
             purse.budget = budget
             views[phase] = purse.view()
-    return views
+    return with_raises(views, state)
+
+
+def with_raises(
+    views: Mapping[str, BudgetView], state: RunState
+) -> dict[str, BudgetView]:
+    """Return the budgets with how each of them was raised."""
+    if not state.raised:
+        return dict(views)
+    return {
+        name: replace(
+            view, raised=tuple(one for one in state.raised if one.phase == name)
+        )
+        for name, view in views.items()
+    }
 
 
 def purses_of(budget: Budget, state: RunState) -> Purses:

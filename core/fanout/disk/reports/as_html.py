@@ -15,6 +15,7 @@ from fanout.disk.reports.as_json import iso
 from fanout.disk.reports.as_md import DOUBT, price
 from fanout.disk.reports.as_timeline import STYLE as TIMELINE
 from fanout.disk.reports.as_timeline import timeline_html, timeline_of
+from fanout.disk.reports.budgeted import budgets_said
 from fanout.disk.reports.report import Report, ReportRow
 from fanout.words.clean import clean, shortened
 
@@ -152,6 +153,9 @@ def _tokens(report: Report) -> str:
     again = f"<p>{text(report.ran_again)}</p>" if report.ran_again else ""
     told = f"<p>{text(report.expected_of)}</p>" if report.expected_of else ""
     cost = f"<p>{text(report.cost)}</p>"
+    for phase, budget in budgets_said(report):
+        whose = f" of <bdi>{text(phase)}</bdi>" if phase else ""
+        cost += f"<p>Budget{whose}: {text(budget)}</p>"
     return f"{table}{cost}<p>{text(report.throttles)}</p>{told}{again}"
 
 

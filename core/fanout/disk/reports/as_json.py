@@ -11,7 +11,7 @@ from typing import Any
 
 from fanout.disk.jsonline import to_json
 from fanout.disk.reports.report import PhaseSummary, Report, ReportRow
-from fanout.words.budgets import BudgetView
+from fanout.words.budgets import Budget, BudgetView
 
 FORMAT = 1
 
@@ -104,7 +104,21 @@ def _budget(view: BudgetView) -> dict[str, Any]:
         "dollars": view.dollars,
         "held_tokens": view.held_tokens,
         "held_dollars": view.held_dollars,
+        "raised": [
+            {
+                "life": one.life,
+                "seconds": round(one.seconds, 3),
+                "by": "the screen",
+                "from": _ceilings(one.before),
+                "to": _ceilings(one.after),
+            }
+            for one in view.raised
+        ],
     }
+
+
+def _ceilings(budget: Budget) -> dict[str, Any]:
+    return {"max_tokens_total": budget.tokens, "max_usd": budget.dollars}
 
 
 def _partition(one: ReportRow) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from fanout.disk.reports.as_json import iso
+from fanout.disk.reports.budgeted import budgets_said
 from fanout.disk.reports.report import Report, ReportRow
 from fanout.words.clean import clean
 from fanout.words.model import Usage
@@ -52,6 +53,7 @@ def report_md(report: Report) -> str:
         "## Tokens",
         _tokens(report),
         report.cost,
+        *_budgets(report),
         report.throttles,
         *([report.expected_of] if report.expected_of else []),
         *([span(report.ran_again)] if report.ran_again else []),
@@ -152,6 +154,12 @@ def _tokens(report: Report) -> str:
         ("", "input", "output", "cache read", "cache written"),
         ((name, *usage.as_dict().values()) for name, usage in rows),
     )
+
+
+def _budgets(report: Report) -> Iterable[str]:
+    for phase, told in budgets_said(report):
+        whose = f" of {span(phase)}" if phase else ""
+        yield f"Budget{whose}: {told}"
 
 
 def _partitions(partitions: Iterable[ReportRow]) -> str:
