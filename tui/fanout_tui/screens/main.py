@@ -93,6 +93,8 @@ class MainScreen(Finds):
             text = ""
         elif look.snapshot.rows:
             text = f"  no row fits; {self.picking.listing.undone_by} shows all"
+        elif look.over:
+            text = "  no partitions: the script asked for none"
         else:
             text = "  no partitions yet: they appear as the script asks for them"
         return fit((Span(text, "dim"),), look.width, look.glyphs.more)

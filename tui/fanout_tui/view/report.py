@@ -100,6 +100,8 @@ def _share(look: Look) -> Line:
     ended = counts.done + counts.missing
     open_rows = counts.expected - ended
     text = f"{counts.done} of {counts.expected} done = {share:.2f}%"
+    if not counts.expected:
+        text = "no row was asked for" if look.over else "no row yet"
     tail = f"{open_rows} not ended yet" if open_rows else "every row has ended"
     return (Span("  Completeness  ", "title"), Span(f"{text}   "), Span(tail, "dim"))
 
@@ -128,7 +130,7 @@ def _phases(look: Look) -> list[Line]:
         tally[0] += 1
         tally[1] += row.status is Status.DONE
         tally[2] += row.status is Status.MISSING
-    if len(tallies) == 1:
+    if len(tallies) <= 1:
         return []
     lines: list[Line] = [(Span("  Phases", "title"),)]
     for phase, (expected, done, missing) in tallies.items():
