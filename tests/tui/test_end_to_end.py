@@ -70,7 +70,7 @@ def test_a_run_is_steered_by_keys(start: Start, tmp_path: Path) -> None:
     terminal.read_until(b"limits of")
     press(terminal, b"p", b"PAUSED")
     press(terminal, b"p", b"RUNNING")
-    press(terminal, b"-", b"manual; A gives it back")
+    press(terminal, b"-", b"manual (A: auto)")
     press(terminal, b"]", b"manual")
     press(terminal, b"A", b"auto")
     press(terminal, b"e", b"Completeness")
