@@ -333,7 +333,9 @@ def row(name: str, figure: str, goal: str = "") -> None:
 
 def read_runs(folder: Path, rows: int) -> None:
     """Rows of the table for a finished run that is opened again."""
-    run = make_run(folder / ".fanout", rows * 4, rows)
+    runs = folder / ".fanout"
+    runs.mkdir()
+    run = make_run(runs, rows * 4, rows)
     for how in ("without a checkpoint", "with a checkpoint"):
         for verb in ("watch", "replay"):
             seconds, cpu, peak = looked_at(folder, rows, verb, "last")
