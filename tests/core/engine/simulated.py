@@ -263,7 +263,11 @@ class Life(Bench):
 
     def _show(self) -> None:
         """What a screen shows as done is on disk."""
-        before = self.engine.publisher.latest
+        publisher = self.engine.publisher
+        before, held = publisher.latest, publisher._held
+        # What it shows is of the moment at which it was made: since then a row that
+        # was done may have ended anew, as stale.
+        made = self.core.durable_seq if held is None else held[0]
         self._publish()
         if self._phase_budget is not None:
             self._look_at_questions()
@@ -273,7 +277,8 @@ class Life(Bench):
         for row in latest.rows.values():
             if row.status is not Status.DONE or row.life != self.life:
                 continue
-            if self.disk.ends[row.id][-1] > self.journal.committed:
+            ends = [seq for seq in self.disk.ends[row.id] if seq <= made]
+            if not ends or ends[-1] > self.journal.committed:
                 self._say("I6", f"{row.id} was shown as done before it was on disk")
 
     # -- budgets that ask --------------------------------------------------
