@@ -23,6 +23,8 @@ EARLIER_MAX = 20.0
 """So many of this run's agents outweigh what earlier runs have shown."""
 OPENING = Range(0.5, 1.5, 3.0)
 """Seconds in which the first answers tell the limits, and the rest is let out."""
+SUM_OFF = 0.05
+"""Share of the time that no sum over limits and calls is surer of."""
 GOES_BACK = 0.5
 """From so many answers on that are expected to be sent back, one is."""
 WIDTH_KEPT = 0.8
@@ -323,5 +325,13 @@ def _duration(pools: list[str], loads: list[Load], limits: Limits) -> Duration |
 
 
 def _seconds(took: dict[str, Duration | None]) -> Range | None:
+    """By limits, calls in flight and the longest agent; None where one is unknown.
+
+    How calls are spaced, and how the last of them end, is in no such sum: however sure
+    the tokens are, the time is not surer than that.
+    """
     ends = [one.seconds for one in took.values() if one is not None]
-    return Range(*ends) if len(ends) == len(took) else None
+    if len(ends) != len(took):
+        return None
+    found = Range(*ends)
+    return found.widened(SUM_OFF, Range(0.0, found.expected, 2 * found.expected))
