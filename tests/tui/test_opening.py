@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from fanout.words.budgets import Budget, BudgetView, Raised
 from fanout.words.hiding import forget, hide
 from fanout.words.model import Cause, MissingKind, RowId, Status
 from fanout.words.snapshot import LogLine, Snapshot
@@ -175,6 +176,22 @@ async def test_what_finishes_the_run_is_never_cut() -> None:
         await stage.press("e")
         shown = " ".join(line.strip() for line in stage.grid())
         assert command in " ".join(shown.split())
+
+
+@pytest.mark.anyio
+async def test_a_budget_that_was_raised_is_in_the_report() -> None:
+    async with staged("running", (90, 60)) as stage:
+        before, after = Budget(dollars=5.0), Budget(dollars=10.0)
+        raised = Raised(phase="", life=1, seconds=71.0, before=before, after=after)
+        view = BudgetView(
+            budget=after, tokens=2_210_000, dollars=9.87, raised=(raised,)
+        )
+        await show(stage, budget=view, phase_budgets={"audit": view})
+        await stage.press("e")
+        shown = " ".join(" ".join(stage.grid()).split())
+        assert "budget: $10.00; 2,210,000 tokens, $9.87, spent; raised on the" in shown
+        assert "after 1:11, from $5.00 to $10.00" in shown
+        assert "budget of audit: $10.00;" in shown
 
 
 @pytest.mark.anyio

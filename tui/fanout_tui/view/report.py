@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from fanout.decide.money.saying import budget_said
 from fanout.words.model import MissingKind, Row, RowId, Status
 from fanout.words.snapshot import Snapshot
 from fanout_tui.text import (
@@ -73,6 +74,7 @@ def report_lines(look: Look) -> tuple[ReportLine, ...]:
         *_phases(look),
         *_causes(look),
         *_spent(look),
+        *_budgets(look),
         (),
     ]
     if snapshot.end and snapshot.end.finish:
@@ -84,6 +86,18 @@ def report_lines(look: Look) -> tuple[ReportLine, ...]:
     return tuple(
         replace(one, line=fit(one.line, look.width, look.glyphs.more)) for one in whole
     )
+
+
+def _budgets(look: Look) -> list[Line]:
+    """Each budget with what was spent of it, and how it came to be what it is."""
+    views = {"": look.snapshot.budget, **look.snapshot.phase_budgets}
+    lines: list[Line] = []
+    for phase, view in views.items():
+        if said := budget_said(view):
+            whose = f" of {one_line(phase)}" if phase else ""
+            texts = wrap(f"budget{whose}: {said}", look.width - 3)
+            lines += [(Span(f"  {text}"),) for text in texts]
+    return lines
 
 
 def _long(label: str, text: str, cells: int, style: str = "") -> list[Line]:
