@@ -102,7 +102,6 @@ def test_a_bug_can_still_be_planted(name: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.long
-@pytest.mark.soak
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_planted_bug_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     MUTANTS[name](monkeypatch)
