@@ -45,6 +45,7 @@ def held_by(cause: Cause, cells: int, detail: str = "", *, until: float = 5.0) -
         (Wait(Cause.LIMIT, NOW + 77, SAID), 14, "429, retry 77s"),
         (Wait(Cause.LIMIT, None, "ceiling"), 18, "429 limit"),
         (Wait(Cause.LIMIT, None, "behind 12 for input tokens"), 18, "429, behind 12"),
+        (Wait(Cause.SERVICE, None, "no slot for you"), 16, "service error"),
         (Wait(Cause.BEHIND, None, "113 for output tokens"), 18, "behind 113: output"),
         (Wait(Cause.CUT, NOW + 3, "the answer broke off"), 15, "cut, retry 3s"),
         (Wait(Cause.OVERLOADED, NOW + 3, "Overloaded"), 15, "529, retry 3s"),

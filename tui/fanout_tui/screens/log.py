@@ -67,7 +67,7 @@ class LogScreen(FindScreen):
         else:
             # Where it was on the screen, whatever has dropped out above it.
             self._list.jump(self._index - above)
-            self._reveal()
+            self._list.bring(self._index)
         self._list.look_again()
         self.show_footer(look)
 
@@ -94,17 +94,9 @@ class LogScreen(FindScreen):
         index = max(0, self._index + by)
         past = index >= len(self._log)
         self._place.picked = None if past else self._log[index].number
-        self._reveal(index if not past else len(self._log) - 1)
         self._index = min(index, len(self._log) - 1)
+        self._list.bring(self._index)
         self.fanout.draw()
-
-    def _reveal(self, index: int | None = None) -> None:
-        y = self._index if index is None else index
-        top, size = self._list.scroll_offset.y, self._list.size.height
-        if y < top:
-            self._list.jump(y)
-        elif size and y >= top + size:
-            self._list.jump(y - size + 1)
 
     def action_bottom(self) -> None:
         """To the end, and along with it."""

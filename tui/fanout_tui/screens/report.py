@@ -93,11 +93,8 @@ class ReportScreen(ScrollScreen):
 
     def _step(self, by: int) -> bool:
         """Move the cursor, if what comes next is not farther than a page."""
-        places, top, size = (
-            self._places(),
-            self._list.scroll_offset.y,
-            self._list.size.height,
-        )
+        places = self._places()
+        top, size = self._list.scroll_offset.y, self._list.size.height
         picked = min(self._picked, len(places) - 1) + by
         if not 0 <= picked < len(places):
             return False
@@ -105,10 +102,7 @@ class ReportScreen(ScrollScreen):
         if not top - size <= y < top + 2 * size:
             return False
         self._place.picked = picked
-        if y < top:
-            self._list.jump(y)
-        elif y >= top + size:
-            self._list.jump(y - size + 1)
+        self._list.bring(y)
         self.fanout.draw()
         return True
 

@@ -93,7 +93,7 @@ def wait_forms(wait: Wait, now: float) -> tuple[str, ...]:
     if wait.cause is Cause.BEHIND and detail:
         short = f"{text} {place}: {last.removesuffix(' tokens')}"
         return (f"{text} {detail}", short) if last else (f"{text} {detail}",)
-    if not left and last:
+    if not left and last and detail.startswith(Cause.BEHIND.value):
         # Throttled, and its turn comes when that of the line does.
         return f"{text} · {detail}", f"{short}, {detail}", f"{short}, {place}"
     forms = (text + left, short + left, SHORT.get(wait.cause, text) + left)

@@ -188,6 +188,14 @@ LineList {
         """Lines a page key moves by."""
         return max(1, self.size.height - 1)
 
+    def bring(self, y: int) -> None:
+        """Scroll as little as needed for a line to be in view."""
+        top, size = self.scroll_offset.y, self.size.height
+        if y < top:
+            self.jump(y)
+        elif size and y >= top + size:
+            self.jump(y - size + 1)
+
     def jump(self, y: float) -> None:
         """Scroll to a line at once."""
         self.scroll_to(y=max(0.0, y), animate=False, immediate=True)

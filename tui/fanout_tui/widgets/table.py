@@ -55,11 +55,7 @@ class RowTable(LineList):
 
     def reveal(self) -> None:
         """Scroll as little as needed for the cursor to be in view."""
-        y, top, size = self.picking.index, self.scroll_offset.y, self.size.height
-        if y < top:
-            self.jump(y)
-        elif size and y >= top + size:
-            self.jump(y - size + 1)
+        self.bring(self.picking.index)
 
     def move(self, by: int) -> None:
         """Move the cursor."""
