@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.engine.bench import order
 from fanout.decide.conversation import Conversation, new_bytes
 from fanout.decide.fingerprint import fingerprint
 from fanout.decide.parts.content import measure, of_opening
-from fanout.words.model import RowId
 from fanout.words.orders import AgentOrder
 from fanout.words.tools import Tool, ToolResult
 from fanout.world.agent.openings import FORMS_MAX, Defaults, Openings
@@ -33,7 +33,7 @@ class Named:
         return {"type": "object", "properties": {"b": {}, "a": {}}}
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
-        raise NotImplementedError(arguments)
+        raise AssertionError(arguments)
 
 
 KITS: tuple[tuple[Tool, ...], ...] = (
@@ -43,28 +43,9 @@ KITS: tuple[tuple[Tool, ...], ...] = (
 )
 
 
-def order_of(**given: Any) -> AgentOrder:
-    return AgentOrder(
-        **{
-            "row": RowId("main", "a"),
-            "prompt": "Say a word.",
-            "system": None,
-            "inputs": "",
-            "input_digests": (),
-            "schema": None,
-            "validate": None,
-            "tools": (),
-            "output": None,
-            "model": None,
-            "max_tokens": None,
-            "max_turns": None,
-            **given,
-        }
-    )
-
-
 orders = st.builds(
-    order_of,
+    order,
+    st.just("a"),
     prompt=TEXTS,
     system=st.none() | TEXTS,
     inputs=TEXTS,
@@ -82,24 +63,24 @@ orders = st.builds(
 @given(st.lists(orders, min_size=1, max_size=5))
 def test_each_agent_has_the_mark_of_its_whole_opening(given: list[AgentOrder]) -> None:
     openings = Openings(DEFAULTS, lambda *_: 0)
-    for order in given:
-        opening = openings.of(order)
-        spec = openings.spec(order, opening)
+    for one in given:
+        opening = openings.of(one)
+        spec = openings.spec(one, opening)
         assert spec.fingerprint == fingerprint(
             account=DEFAULTS.account,
             model=opening["model"],
             opening=opening,
-            input_digests=order.input_digests,
-            tool_versions={tool.name: tool.version for tool in order.tools},
+            input_digests=one.input_digests,
+            tool_versions={tool.name: tool.version for tool in one.tools},
         )
         assert spec.size == new_bytes(Conversation(opening))
-        assert spec.content == of_opening(opening, order.content)
+        assert spec.content == of_opening(opening, one.content)
 
 
 def test_forms_of_agents_that_have_nothing_in_common_do_not_pile_up() -> None:
     openings = Openings(DEFAULTS, lambda *_: 0)
     for number in range(3 * FORMS_MAX):
-        order = order_of(tools=(Named("read", f"Read {number}."),))
-        (tool,) = openings.of(order)["tools"]
+        one = order("a", tools=(Named("read", f"Read {number}."),))
+        (tool,) = openings.of(one)["tools"]
         assert tool["description"] == f"Read {number}."
         assert len(openings._forms) <= FORMS_MAX
