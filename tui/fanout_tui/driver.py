@@ -127,6 +127,8 @@ class TerminalDriver(LinuxDriver):
         """Take the terminal."""
         self.terminal.clean = False
         self._up = asyncio.get_running_loop()
+        # Each has a thread; the one there was is done, and must not be left waiting.
+        self._outgoing.close(CLOSE_S)
         self._outgoing = Outgoing(self.terminal)
         super().start_application_mode()  # type: ignore[no-untyped-call]
 
